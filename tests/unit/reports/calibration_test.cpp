@@ -31,8 +31,10 @@ FitResidual row(std::size_t log, JobShape shape, Bytes size, double measured, do
           .calibrated_us = calibrated};
 }
 
-/// Two logs. In percent, cost model and calibrated, from 1 KiB on: of a.txt 10 and 2, 20 and 4, 30 and 6; of b.txt
-/// 5 and 1, 15 and 3, 35 and 9, 25 and 5. Below: 60 and 20, 150 and 30.
+/// Two logs. The errors of the cost model and of the calibrated one, in percent, are from 1 KiB on:
+/// a.txt 10 and 2, 20 and 4, 30 and 6;
+/// b.txt 5 and 1, 15 and 3, 35 and 9, 25 and 5.
+/// Below 1 KiB they are 60 and 20, 150 and 30.
 CalibrationReport report() {
   CalibrationReport report;
   report.cluster = "box";
@@ -55,7 +57,8 @@ CalibrationReport report() {
                            .value = 0.85,
                            .low = 0.8,
                            .high = 0.95}};
-  // 8, 11 and 20 % of one shape, 13 and 14 % of the other; 99 % below 1 KiB count for nothing.
+  // One shape has errors of 8, 11 and 20 %, the other 13 and 14 %. The 99 % below 1 KiB do not
+  // count.
   report.shapes_left_out = {
       {.shape = {1, 8},
        .residuals = {row(0, {1, 8}, 512_B, 100, 1, 199), row(0, {1, 8}, 1_KiB, 100, 1, 108),
@@ -71,20 +74,20 @@ std::string page(const CalibrationReport& report, int width = 120) {
 
 }  // namespace
 
-// Of three errors the middle one is the median and the largest the 90th percentile; of four, the mean of the
-// second and the third, and the fourth; of five, the third and the fifth.
+// The median of three errors is the second, of four the mean of the second and third, of five the
+// third. The 90th percentile is the largest in each case.
 TEST_CASE("calibration page: two logs of two job shapes") {
   CHECK(
       page(report()) ==
       R"(box calibrated with 2 logs. Each job shape left out and predicted from the others: median error 13.0 %, nine in ten
-  within 20.0 % from 1 KiB (1x8 11.0 %, 2x4 13.5 %); job shapes that were measured are given back as they are.
+  within 20.0 % from 1 KiB on (1x8 11.0 %, 2x4 13.5 %). Measured job shapes are reproduced as measured.
 a.txt: three sizes
 b.txt: four
 
   log    nodes x GPUs  sizes  model %  p90 %  calibrated %  p90 %
   a.txt           1x8      4     20.0   30.0           4.0    6.0
   b.txt           2x4      5     20.0   35.0           4.0    9.0
-model: fitted constants alone; calibrated: with the correction beside them.
+model: fitted constants alone; calibrated: with the correction that follows the logs.
 
 Constants, with 80 % intervals
   constant       before  fitted   low   high  unit   what it is
@@ -111,9 +114,9 @@ TEST_CASE("calibration page: left out, breaks, notes and warnings under their he
   one.fit.notes = {"a note"};
   one.warnings = {"careful\x1b"};
   const std::string text = page(one);
-  CHECK(mentions(text, "beside them.\n\nLeft out\n- c.txt: of gloo\n\nConstants"));
+  CHECK(mentions(text, "follows the logs.\n\nLeft out\n- c.txt: of gloo\n\nConstants"));
   CHECK(text.ends_with(
-      "\n\nWhere the cost model misses by a quarter and more\n- at 1 MiB\n\nNotes\n- a note\n"
+      "\n\nWhere the cost model is off by a quarter or more\n- at 1 MiB\n\nNotes\n- a note\n"
       "warning: careful?\n\nNext: ddpsim allreduce box.json@2\n"));
 }
 
@@ -134,12 +137,9 @@ TEST_CASE(
   one.fit.constants.clear();
   const std::string text = page(one, 300);
   CHECK(
-      text.starts_with("box calibrated with 1 log of one job shape: it is given back as measured, "
-                       "which proves nothing. "
-                       "A log of another number of nodes or GPUs would tell how well job shapes "
-                       "that nobody measured "
-                       "are "
-                       "predicted.\n"));
+      text.starts_with("box calibrated with 1 log of one job shape, which the fit reproduces by "
+                       "construction. Add a log with another number of nodes or GPUs to learn how "
+                       "well unmeasured job shapes are predicted.\n"));
   CHECK_FALSE(mentions(text, "Constants"));
 }
 
@@ -172,7 +172,8 @@ TEST_CASE("calibration document: whole") {
   one.fit.model_misses = {"a break"};
   one.fit.notes = {"a note"};
   one.warnings = {"a warning"};
-  // Law 5 and 10 %, calibrated 1 and 2 %: the median is between them, the 90th percentile the larger.
+  // The cost model is off by 5 and 10 %, the calibrated one by 1 and 2 %. The median is between the
+  // two, the 90th percentile is the larger.
   CHECK(Json::parse(calibration_report_json(one)) == Json::parse(R"json({
     "schema": "ddpsim.calibration/1", "cluster": "box", "output": "box.json",
     "read": ["a.txt: three sizes", "b.txt: four"],

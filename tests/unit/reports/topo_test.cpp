@@ -49,7 +49,8 @@ TopoReport four_boxes() {
   cluster.sources = {"a page", "another"};
   cluster.prices = {{24.48, Price::Per::node_hour, "on-demand", "2026-11", "a list"},
                     {150000, Price::Per::node, "bought", "2025-01", "an offer"}};
-  // Of a gigabyte, the busiest link of a ring takes 40 ms, of a tree 100: 8 ranks count 7/4 of it.
+  // For a gigabyte the busiest link needs 40 ms in a ring and 100 ms in a tree. With 8 ranks the
+  // bus bandwidth counts 7/4 of the size.
   LinkLoads loads;
   loads.by_channels = {std::vector{LinkLoad{}}, std::vector{LinkLoad{}}};
   loads.by_channels[0][0].network[static_cast<std::size_t>(LinkKind::nic)] = 0.040e-9;
@@ -117,9 +118,9 @@ TEST_CASE("topo page: four nodes behind leaves and spines") {
   network     1 × 25 GB/s ib per node, 2 nodes per leaf, 3 spines, oversubscribed 1.5:1, no
               GPUDirect
   rates       nominal, one direction
-  price       24.48 USD per node and hour (on-demand, 2026-11; a list)
+  price       24.48 USD per node-hour (on-demand, 2026-11; a list)
   price       150000 USD per node (bought, 2025-01; an offer)
-  evidence    an nccl-tests log was taken at this size
+  evidence    checked against an nccl-tests log of this size
   source      a page
   source      another
 
@@ -130,7 +131,7 @@ matrix
   NIC0  PIX   PIX   X
 
 node
-  PCIe as most such servers have it; a topology file would say
+  PCIe layout assumed, as in most such servers; a topology file would tell
   └─ cpu0
      └─ plx  16 GB/s
         ├─ gpu0  13 GB/s  NVLink 6×nvs 150 GB/s
@@ -139,8 +140,8 @@ node
 
 channels
   rings       3 of 8 GB/s (NCCL's figure), 24 GB/s bus bandwidth; NCCL connects each twice
-  trees       5 of 18 GB/s inside a node, 7 GB/s between nodes; the same orders, each a chain below
-              its first GPU
+  trees       5 of 18 GB/s inside a node, 7 GB/s between nodes; the same orders as rings, each as a
+              chain below its first GPU
   NVLS        16 channels reduce in the NVSwitch
   CollNet     network switches reduce (SHARP)
    2 ×  nic0 > 0 1 > nic0
@@ -149,12 +150,12 @@ channels
   the other   3-(1-(0,2))
 
 bottleneck
-  A large ring all-reduce fills node0/nic0 > leaf0 first: 25 GB/s in one direction, passed by 50 %
-  of the channels' traffic, so at most 24 GB/s of bus bandwidth, before what protocols take.
-  Raising it pays up to 1.25 times its rate; from 30 GB/s of bus bandwidth on PCIe binds. NCCL's
-  trees are bound at 17.5 GB/s.
+  A large ring all-reduce fills node0/nic0 > leaf0 first: 25 GB/s in one direction. It carries 50 %
+  of the channels' traffic, so bus bandwidth is at most 24 GB/s, before protocol overhead. A
+  faster link helps up to 1.25 times its rate; from 30 GB/s of bus bandwidth on, the limit is
+  PCIe. NCCL's trees reach at most 17.5 GB/s.
 
-  2 links below its rate: every channel that passes it waits
+  2 links slower than its rate: every channel that uses it waits
 )");
 }
 
@@ -164,7 +165,7 @@ TEST_CASE("topo page: two GPUs of one node have no network") {
   GPUs        2 × V100 per node, sm_0, 0 SMs, memory 0 GB/s
   joined by   NVLink, 50 GB/s per GPU that rings can use (2 links)
   rates       nominal, one direction
-  evidence    unverified at this size: figures from specifications
+  evidence    not calibrated at this size: link speeds come from data sheets
 
 matrix
         GPU0  GPU1
@@ -177,13 +178,13 @@ node
 
 channels
   rings       2 of 20 GB/s (NCCL's figure), 40 GB/s bus bandwidth; NCCL connects each twice
-  trees       2 of 20 GB/s; the same orders, each a chain below its first GPU
+  trees       2 of 20 GB/s; the same orders as rings, each as a chain below its first GPU
    1 ×  0 1 0
 
 bottleneck
-  A large ring all-reduce fills gpu0 > gpu1 first: 50 GB/s in one direction, passed by 100 % of the
-  channels' traffic, so at most 40 GB/s of bus bandwidth, before what protocols take. No other
-  kind of link is passed: what raises it raises the all-reduce.
+  A large ring all-reduce fills gpu0 > gpu1 first: 50 GB/s in one direction. It carries 100 % of the
+  channels' traffic, so bus bandwidth is at most 40 GB/s, before protocol overhead. Channels use
+  no other kind of link, so a faster one speeds up the all-reduce in proportion.
 )");
 }
 
@@ -207,13 +208,14 @@ TEST_CASE("topo page: more ranks than can be laid out have no bottleneck") {
       "\nbottleneck\n  80000 ranks are too many to lay out link by link (at most 65536)\n"));
 }
 
-TEST_CASE("topo page: no other kind of link is passed") {
+TEST_CASE("topo page: channels use only one kind of link") {
   TopoReport report = four_boxes();
   report.bottleneck->next_kind.reset();
   report.topology.cluster.degraded_links = 0;
   CHECK(page(report, 1000)
-            .ends_with("before what protocols take. No other kind of link is passed: what raises "
-                       "it raises the all-reduce. NCCL's trees are bound at 17.5 GB/s.\n"));
+            .ends_with("before protocol overhead. Channels use no other kind of link, so a faster "
+                       "one speeds up the all-reduce in proportion. NCCL's trees reach at most "
+                       "17.5 GB/s.\n"));
 }
 
 TEST_CASE("topo page: types of nodes under their names") {
@@ -285,7 +287,7 @@ TEST_CASE("topo page: 24 devices have a matrix, 25 are too many") {
   CHECK(mentions(page(report), "  GPU23"));
   grow_to(25);
   CHECK(mentions(page(report),
-                 "\nmatrix\n  25 devices are too many for a page; --json has them all\n"));
+                 "\nmatrix\n  25 devices are too many to print; --json has them all\n"));
 }
 
 TEST_CASE("topo document: whole") {

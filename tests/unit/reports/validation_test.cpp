@@ -56,7 +56,7 @@ std::string page(const Validation& validation,
 
 }  // namespace
 
-TEST_CASE("validation page: errors first, then each figure measured and predicted") {
+TEST_CASE("validation page: errors first, then each value measured and predicted") {
   Validation found = validation();
   found.notes = {"a note"};
   const std::string text = validation_text(
@@ -64,15 +64,15 @@ TEST_CASE("validation page: errors first, then each figure measured and predicte
       ErrorLimit{.percent = 42.5, .statistic = ErrorLimit::Statistic::p90}, {.width = 200});
   CHECK(
       text ==
-      R"(Error over 3 figures: median 21.0 %, p90 42.0 %, worst 51.0 % (bucket 0 all_reduce). The p90 is within the 42.5 % allowed.
+      R"(Error over 3 values: median 21.0 %, p90 42.0 %, worst 51.0 % (bucket 0 all_reduce). The p90 is within the 42.5 % allowed.
 Predicted: p.json, a result. Measured: m.json, a timeline.
 
-  figure               measured (us)  predicted (us)    error  in interval
+  value                measured (us)  predicted (us)    error  in interval
   iteration                 10000           11000     +10.0 %  yes
   all_reduce 8 B               25.50           20.40  -20.0 %  no
   bucket 0 all_reduce         400.0           600.0   +50.0 %
 
-1 of 2 measurements lie within the interval predicted.
+1 of 2 measurements lie within the predicted interval.
 note: a note
 warning: of p
 warning: of m
@@ -87,16 +87,15 @@ TEST_CASE("validation page: where lines break, notes and warnings stand below th
       found, figures("p.json", "a result", {"of p, which goes on for more than a line"}), kMeasured,
       std::nullopt, {.width = 40});
   CHECK(text.starts_with(
-      "Error over 3 figures: median 21.0 %, p90\n42.0 %, worst 51.0 % (bucket 0\nall_reduce).\n"
+      "Error over 3 values: median 21.0 %, p90\n42.0 %, worst 51.0 % (bucket 0\nall_reduce).\n"
       "Predicted: p.json, a result. Measured:\nm.json, a timeline.\n\n"));
   CHECK(
       text.ends_with("\n\nnote: a note that goes on for more than\n      a line\n"
                      "warning: of p, which goes on for more\n         than a line\n"));
   found.caps = CapValidation{.chosen = "", .measured_best = "default", .pairs = 6, .right_sign = 5};
   CHECK(validation_text(found, kPredicted, kMeasured, std::nullopt, {.width = 40})
-            .find("\nBest measured: default. Which of two\ncaps is faster: right in 5 of 6 "
-                  "pairs\nthat differ by more "
-                  "than 2 %.\n") != std::string::npos);
+            .find("\nBest measured cap: default. The\nprediction names the faster cap in 5 of\n6 "
+                  "pairs that differ by more than 2 %.\n") != std::string::npos);
 }
 
 TEST_CASE("validation page: decimals as nccl-tests gives them, fewer where the number is large") {
@@ -121,7 +120,7 @@ TEST_CASE("validation page: without intervals, limit or caps nothing is said of 
   found.rows.resize(1);
   const std::string text = page(found);
   CHECK(text.starts_with(
-      "Error over 1 figure: median 21.0 %, p90 42.0 %, worst 51.0 % (bucket 0 all_reduce).\n"));
+      "Error over 1 value: median 21.0 %, p90 42.0 %, worst 51.0 % (bucket 0 all_reduce).\n"));
   CHECK_FALSE(mentions(text, "lie within"));
   CHECK_FALSE(mentions(text, "hosen"));
 }
@@ -149,17 +148,17 @@ TEST_CASE("validation page: what the chosen cap costs, was not measured, or none
                              .regret_percent = 1.25,
                              .pairs = 6,
                              .right_sign = 5};
-  CHECK(
-      mentions(page(found),
-               "\nChosen: bucket_cap_mb=50; best measured: default; choosing it costs 1.25 % more "
-               "than the best. Which of "
-               "two caps is faster: right in 5 of 6 pairs that differ by more than 2 %.\n"));
+  CHECK(mentions(
+      page(found),
+      "\nChosen cap: bucket_cap_mb=50; best measured cap: default; the chosen one costs 1.25 % "
+      "more. The prediction names the faster cap in 5 of 6 pairs that differ by more than 2 %.\n"));
   found.caps->pairs = 0;
   found.caps->regret_percent.reset();
-  CHECK(mentions(page(found),
-                 "\nChosen: bucket_cap_mb=50, which was not measured; best measured: default.\n"));
+  CHECK(mentions(
+      page(found),
+      "\nChosen cap: bucket_cap_mb=50, which was not measured; best measured cap: default.\n"));
   found.caps->chosen.clear();
-  CHECK(mentions(page(found), "\nBest measured: default.\n"));
+  CHECK(mentions(page(found), "\nBest measured cap: default.\n"));
 }
 
 TEST_CASE("validation document: whole") {
@@ -201,7 +200,7 @@ TEST_CASE("validation document: what was not chosen, measured or asked for") {
         Json{{"max_error_percent", 50}, {"statistic", "worst"}, {"exceeded", true}});
 }
 
-TEST_CASE("validation CSV: a row per figure") {
+TEST_CASE("validation CSV: a row per value") {
   CHECK(validation_csv(validation()) ==
         "name,unit,measured,predicted,error_percent\niteration,us,10000,11000,10\n"
         "all_reduce 8 B,us,25.5,20.4,-20\nbucket 0 all_reduce,us,400,600,50\n");
