@@ -56,9 +56,9 @@ std::string joined_lines(const JoinedEpoch& epoch, int digits, const TerminalSty
         "trained on.",
         how_many(epoch.iterations, "iteration"), how_many(epoch.skipped, "input"));
   else
-    text += fmt::format("{}, {} of them with ranks that have joined and send zeros.",
+    text += fmt::format("The epoch has {}, {} of them with ranks that have joined and send zeros.",
                         how_many(epoch.iterations, "iteration"), epoch.tail);
-  return wrapped(text + fmt::format(" The epoch takes {}.", long_time(epoch.time, digits)),
+  return wrapped(text + fmt::format(" It takes {}.", long_time(epoch.time, digits)),
                  style.width, kIndent);
 }
 

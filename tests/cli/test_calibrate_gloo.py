@@ -95,8 +95,8 @@ class CalibrateGloo(unittest.TestCase):
 
     def test_facts_that_the_logs_lack_are_named(self):
         words = " ".join(self.calibrate(self.all_reduces("one_gigabit", 2)).out.split())
-        self.assertIn("Not told by these logs, assumed as without them: process 1.5 GB/s", words)
-        self.assertIn("All are of one job shape", words)
+        self.assertIn("Not determined by these logs, so assumed as before: process 1.5 GB/s", words)
+        self.assertIn("All logs are of one job shape", words)
 
     def test_intervals_hold_steps_that_no_calibration_saw(self):
         self.calibrate(self.all_reduces("one_gigabit", 2), self.all_reduces("one_gigabit", 4))

@@ -282,7 +282,7 @@ class Figures(unittest.TestCase):
             [label for label, why in rows.items() if why], ["parameter_server:mode=async", "local_sgd:period=8"]
         )
         verdict = ddpsim(*words, "--quiet").out
-        self.assertIn("This counts samples, not what they teach: ", verdict)
+        self.assertIn("This compares samples per second, not training quality: ", verdict)
         text = ddpsim(*words, "--verbose").out
         for label in ("parameter_server:mode=async", "local_sgd:period=8"):
             self.assertIn(f"warning: {label}: {rows[label]}"[:60], " ".join(text.split()))

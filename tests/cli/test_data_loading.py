@@ -233,7 +233,7 @@ class DataLoading(unittest.TestCase):
         said = ddpsim(
             "simulate", *JOB, "--data-loader", "num_workers=8,batch=1ms,pin_memory=true,batch_bytes=200MB,pin=500MBps"
         ).out
-        self.assertIn("waits 300 ms of it for input, the thread that pins being busy", " ".join(said.split()))
+        self.assertIn("waits 300 ms of it for input, since the thread that pins memory is busy", " ".join(said.split()))
         self.assertIsNone(
             answer("simulate", *JOB, "--data-loader", "num_workers=8,sample=20ms,cores=16")["data_loader"][
                 "least_num_workers"
@@ -254,7 +254,7 @@ class DataLoading(unittest.TestCase):
         for more, said in (
             (
                 "",
-                "Storage gives 1 GB/s to each of 4 nodes, 4 GB/s together (storage=RATE:shared: of all); "
+                "Storage gives 1 GB/s to each of 4 nodes, 4 GB/s together (storage=RATE:shared if they share it); "
                 "without waits the job reads ",
             ),
             (":shared", "Storage gives 1 GB/s to all 4 nodes together; without waits the job reads "),

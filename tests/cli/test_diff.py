@@ -74,7 +74,9 @@ class Changes(unittest.TestCase):
             answer = diff(LAB / "base", folder).json()
             text = " ".join(ddpsim("diff", str(LAB / "base"), folder).out.split())
         self.assertEqual(answer["late_ranks"]["ranks"][1]["longer_in"], "input")
-        self.assertIn("Who is late: rank 1, in nearly every step: its input: its data, its loader or its host.", text)
+        self.assertIn(
+            "Who is late: rank 1, in nearly every step: look at its input: its data, its loader or its host.", text
+        )
         self.assertNotIn("not the data", text)
         causes = {cause["class"]: cause["decide_by"] for cause in answer["causes"]}
         self.assertIn("swap the batches of the late rank and another rank", causes["slow_rank"])
@@ -87,7 +89,7 @@ class Changes(unittest.TestCase):
         answer = self.check("buffers", "buffers_broadcast", "slowest_gpu", 2_000_000 * 4 * 8 / (1448 / 1514) / 1000)
         self.assertEqual(answer["late_ranks"]["ranks"][1]["longer_in"], "buffer_broadcast")
         self.assertIn(
-            "by buffer broadcast, so not for its own slowness",
+            "the cause is buffer broadcast, not its own speed",
             " ".join(ddpsim("diff", str(LAB / "base"), str(LAB / "buffers"), "--verbose").out.split()),
         )
 

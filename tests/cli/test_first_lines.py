@@ -95,7 +95,7 @@ class Words(unittest.TestCase):
             ("Keep the default: no bucket cap gains more than can be measured.", "compute"),
             ("Set bf16_compress_hook: saves 30 ms of 90 ms.", "communication"),
             (
-                "Nothing worth changing: no setting saves as much as can be measured. powerSGD_hook of rank 1 saves 4 ms.",
+                "Nothing worth changing: no setting saves 1 ms of 90 ms, the least that can be measured. powerSGD_hook of rank 1 saves 4 ms.",
                 "compute",
             ),
         ):

@@ -313,7 +313,7 @@ class Trainings:
             self.assertGreater(both["transfer_us"], 0)
             self.assertLessEqual(both["duration_us"]["min"], one["duration_us"]["min"])
         text = ddpsim("simulate", job, cluster, *options).out
-        self.assertEqual(text.count("Today: "), 1, text)
+        self.assertEqual(text.count("Current "), 1, text)
         again = self.folder / "again.json"
         self.assertEqual(ddpsim("import", self.folder / "three" / "hooked-rank0.json", "-o", again).code, 0)
         self.assertEqual((self.folder / "three" / "hooked-rank0.json").read_text(), again.read_text())

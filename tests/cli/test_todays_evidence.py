@@ -103,8 +103,8 @@ class TodaysEvidence(unittest.TestCase):
     def test_a_trace_that_contradicts_the_cluster_is_doubted_in_the_second_line(self):
         ran = ddpsim("simulate", str(TRACES / f"{R50}.json.gz"), TWO_A100)
         second = ran.out.splitlines()[1]
-        self.assertTrue(second.startswith("Today: 221 ms recorded on 2 GPUs"), second)
-        self.assertIn("this cluster is not the one recorded, or its ranks waited", " ".join(ran.out.split()))
+        self.assertTrue(second.startswith("Current step: 221 ms recorded on 2 GPUs"), second)
+        self.assertIn("so either it is a different machine or the recorded ranks waited", " ".join(ran.out.split()))
         recorded = self.simulate(R50, TWO_A100)["recorded"]
         self.assertEqual([recorded["channels"], recorded["predicted_channels"]], [8, 24])
 
@@ -148,10 +148,10 @@ class TodaysEvidence(unittest.TestCase):
             # They agree because the cluster was fitted to them, so the line must not sound like a proof.
             for fitted in (["dgx1v"], [output]):
                 self.assertIn(
-                    "predicted by a cost model fitted to recorded times",
+                    "by a cost model fitted to the recorded times",
                     " ".join(ddpsim("simulate", job, *fitted).out.split()),
                 )
-            self.assertNotIn("fitted to recorded", ddpsim("simulate", job, "dgx1v", "--no-trace-calibration").out)
+            self.assertNotIn("fitted to the recorded", ddpsim("simulate", job, "dgx1v", "--no-trace-calibration").out)
 
     def test_two_recorded_ranks_of_eight_may_not_include_the_last_to_arrive(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -170,10 +170,10 @@ class TodaysEvidence(unittest.TestCase):
         clusters = ("node:1 gpu:2xV100 nvlink:6x25GBps", "node:1 gpu:2xV100 nvlink:1x25GBps", "dgx1v@1")
         command = ("compare", str(TRACES / f"{DLRM}.json.gz"), *clusters)
         ran = ddpsim(*command)
-        self.assertEqual(ran.out.count("Today: "), 1, ran.out)
+        self.assertEqual(ran.out.count("Current step: "), 1, ran.out)
         words = " ".join(ran.out.split())
-        self.assertIn("predicted on nvlink:6x25GBps", words)  # the words that differ
-        self.assertIn("nvlink:1x25GBps: ", words)  # this one may also be recorded
+        self.assertIn("nvlink:6x25GBps is predicted to need", words)  # by what tells the two lines apart
+        self.assertIn("nvlink:1x25GBps is predicted to need", words)  # it, too, may be the recorded one
         answered = json.loads(ddpsim(*command, "--json").out)
         alone = self.simulate(DLRM, clusters[0])["recorded"]
         self.assertEqual(answered["recorded"], alone)
@@ -213,7 +213,8 @@ class TodaysEvidence(unittest.TestCase):
 
     def test_the_first_steps_of_a_training_have_buckets_of_their_own(self):
         ran = ddpsim("simulate", str(TRACES / f"{DLRM}.json.gz"), TWO_V100, "--iterations", "3")
-        self.assertIn("are not replayed: the first steps of a training have others", " ".join(ran.out.split()))
+        words = " ".join(ran.out.split())
+        self.assertIn("are not replayed: the first steps of a training run have different ones", words)
 
     def test_no_part_of_overlapping_steps_is_negative(self):
         result = self.simulate(DLRM, TWO_V100)
