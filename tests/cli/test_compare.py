@@ -211,8 +211,8 @@ class Figures(unittest.TestCase):
         )["rows"]
         self.assertGreater(rows[0]["cost"]["goodput"], rows[1]["cost"]["goodput"] + 0.02)
         text = " ".join(ddpsim(*words, "--life", "4y", "--life", "p3dn@2=5y", "--node-power", "4kW").out.split())
-        self.assertIn("Bought, dgx1v@2: over 4 years at", text)
-        self.assertIn("Bought, p3dn@2: over 5 years at", text)
+        self.assertIn("Purchase, dgx1v@2: spread over 4 years at", text)
+        self.assertIn("Purchase, p3dn@2: spread over 5 years at", text)
         run = answer(
             "compare",
             WORKLOAD,

@@ -211,7 +211,7 @@ class Validate(unittest.TestCase):
         result = self.predicted("simulate", *JOB)
         path = self.folder / "errors.csv"
         text = ddpsim("validate", result, "90ms", "--csv", path).out
-        self.assertTrue(text.startswith("Error over 1 figure: "), text)
+        self.assertTrue(text.startswith("Error over 1 value: "), text)
         header, row = path.read_text().splitlines()
         self.assertEqual(header, "name,unit,measured,predicted,error_percent")
         self.assertTrue(row.startswith("iteration,us,90000,"), row)

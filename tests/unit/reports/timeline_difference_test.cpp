@@ -1,4 +1,4 @@
-// A measured timeline laid beside a predicted one.
+// A measured timeline compared with a predicted one.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -85,8 +85,8 @@ std::string page(const TimelineDifference& difference) {
 
 TEST_CASE("timeline difference page: each edge predicted, measured, and predicted less measured") {
   CHECK(page(sample_difference()) ==
-        R"(Beside m.json: rank 3 took 50.00 ms, predicted 40.00 ms (-20.0 %).
-Span by span, ms: predicted, measured, predicted less measured:
+        R"(Compared with m.json: rank 3 took 50.00 ms, predicted 40.00 ms (-20.0 %).
+Each span in ms: predicted, measured, and predicted minus measured:
   span        bucket  start  measured  difference    end  measured  difference
   backward            10.00     11.00      -1.000  30.00     28.00      +2.000
   all_reduce       4  15.50     13.00      +2.500  25.00     27.00      -2.000
@@ -102,8 +102,8 @@ TEST_CASE(
   one.spans[0].measured = one.spans[0].predicted;
   one.measured.end = one.measured.start;
   one.predicted.end = one.predicted.start + 900_us;
-  CHECK(page(one) == R"(Beside m.json: rank 3 took 0 µs, predicted 900.0 µs (+0.0 %).
-Span by span, µs: predicted, measured, predicted less measured:
+  CHECK(page(one) == R"(Compared with m.json: rank 3 took 0 µs, predicted 900.0 µs (+0.0 %).
+Each span in µs: predicted, measured, and predicted minus measured:
   span      bucket  start  measured  difference    end  measured  difference
   backward          10000     10000          +0  30000     30000          +0
 )");
@@ -114,7 +114,7 @@ TEST_CASE("timeline difference page: it stands in the page of the step") {
   report.measured = sample_difference();
   report.context.trust.warnings.add("careful");
   const std::string text = result_text(report, {});
-  CHECK(text.find("\n\nBeside m.json: rank 3") != std::string::npos);
+  CHECK(text.find("\n\nCompared with m.json: rank 3") != std::string::npos);
   CHECK(text.ends_with("Only measured: optimizer.\n"));
 }
 
