@@ -87,12 +87,12 @@ const Described<MeasureFirst>& described_measure_first() {
                 "off, or the next minor version of NCCL")
           .text("because", &MeasureFirst::because, "the doubt in words")
           .number("bucket_cap_mb", &MeasureFirst::bucket_cap_mb,
-                  "the setting's cap in MiB; null: pass nothing")
+                  "the setting's cap in MiB; null if nothing is to be passed")
           .number("first_bucket_mb", &MeasureFirst::first_bucket_mb,
-                  "the setting's limit of the first bucket in MiB; null: pass nothing")
+                  "the setting's limit of the first bucket in MiB; null if nothing is to be passed")
           .object(
               "gain_us", [](const MeasureFirst& of) { return shown_interval(of.gain); },
-              described_interval(), "the current step less the step with the setting")
+              described_interval(), "the current step minus the step with the setting")
           .integers("sizes_bytes", &MeasureFirst::sizes,
                     "sizes of the two or three all-reduces that decide")
           .text("command", &MeasureFirst::command,

@@ -244,9 +244,9 @@ const Described<CompareReport>& described_comparison() {
           .text(
               "bucket_setting",
               [](const Report& of) { return bucket_setting(of.contexts.front().job); },
-              "the caps in force")
+              "the bucket setting in words")
           .integer("global_batch", &Report::global_batch,
-                   "samples of all ranks in a step, alike on every candidate. Only with "
+                   "samples of all ranks in a step, the same on every candidate. Only with "
                    "--global-batch",
                    Absent::left_out)
           .number(
@@ -259,7 +259,7 @@ const Described<CompareReport>& described_comparison() {
               "rows",
               [](const Report& of) { return candidate_rows(of, of.comparison.jobs.size()); },
               described_compared_row(),
-              "candidates as given; those that could not be compared stand behind all others")
+              "candidates in the order given; those that could not be compared come last")
           .integers(
               "by_speed", [](const Report& of) -> const auto& { return of.comparison.by_speed; },
               "candidates by their index in rows, fastest first")
