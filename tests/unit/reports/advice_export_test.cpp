@@ -1,4 +1,4 @@
-// What `advise --export` writes: tests/cli/test_export.py imports and runs it.
+// The module that `advise --export` writes. tests/cli/test_export.py imports and runs it.
 #include <doctest/doctest.h>
 
 #include "ddpsim/reports/reports.hpp"
@@ -35,7 +35,7 @@ std::string python_of_best(const Advice& advice, const ReportContext& context = 
 }  // namespace
 
 TEST_CASE(
-    "advice as Python: what changes numerics, where it is asked for, and what few plans need") {
+    "advice as Python: it names changed numerics and includes code that only some settings need") {
   Advice advice = plan_of_two();
   const auto text_of = [&] {
     return advice_python(sample::advised(advice), advice.find("bucket_cap_mb=8 + NCCL_ALGO=Tree"),
@@ -51,7 +51,7 @@ TEST_CASE(
   ddp.sync_batchnorm_group = 8;
   std::string text = text_of();
   CHECK(mentions(text, "Changes    numerics"));
-  CHECK(mentions(text, "    \"local_sgd\": {\"period\": 0, \"gradients\": True},\n"));  // today
+  CHECK(mentions(text, "    \"local_sgd\": {\"period\": 0, \"gradients\": True},\n"));  // current
   CHECK(mentions(text, "    \"local_sgd\": {\"period\": 4, \"gradients\": True},\n"));
   CHECK(mentions(text, "def averager("));
   CHECK(mentions(text, "    \"sync_batchnorm_group\": None,\n"));
@@ -69,14 +69,16 @@ TEST_CASE(
   CHECK(mentions(text_of(), "\"forward_sync_buffers\": False"));
 }
 
-TEST_CASE("advice as Python: a setting that loses costs, and says so") {
+TEST_CASE("advice as Python: a setting that loses time says what it costs") {
   Advice plan = plan_of_two();
   plan.rows.front().gain = {-5600_us, -12_ms, -1_ms};
   CHECK(
       mentions(python_of_best(plan), "costs 5.6 ms of 320 ms a step (80 % interval 1.0 to 12 ms"));
 }
 
-TEST_CASE("advice as Python: today's setting, the proposed one, what is predicted and changes") {
+TEST_CASE(
+    "advice as Python: it holds the current and the proposed setting, the prediction and the "
+    "changes") {
   const std::string text = python_of_best(plan_of_two());
   CHECK(mentions(text, "Proposed   bucket_cap_mb=8 + NCCL_ALGO=Tree\n"));
   CHECK(mentions(text, "saves 20 ms of 320 ms a step (80 % interval -1.0 to 30 ms"));
@@ -90,7 +92,7 @@ TEST_CASE("advice as Python: today's setting, the proposed one, what is predicte
                  "\"high_us\": 30000,"));
 }
 
-TEST_CASE("advice as Python: what it cannot set is left to the reader, by name") {
+TEST_CASE("advice as Python: a setting that it cannot apply is named for the reader") {
   Advice plan = plan_of_two();
   CHECK_FALSE(mentions(python_of_best(plan), "By hand"));
   plan.rows.front().by_hand = "the DataLoader of your script";
@@ -102,7 +104,7 @@ TEST_CASE("advice as Python: names cannot end its docstring") {
   const ReportContext context = sample::with(sample::workload("a\"\"\"; import os; \"\"\"\\"));
   const std::string text = python_of_best(plan_of_two(), context, "made by \"\"\"\n");
   CHECK(mentions(text, "a'''; import os; '''/"));
-  std::size_t quotes = 0;  // of the module's docstring and of its functions'
+  std::size_t quotes = 0;  // of all docstrings
   for (std::size_t at = 0; (at = text.find("\"\"\"", at)) != std::string::npos; at += 3) ++quotes;
   CHECK(quotes == 8);
 }

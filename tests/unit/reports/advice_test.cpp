@@ -1,4 +1,4 @@
-// What `advise` prints and writes of its rows.
+// The rows of `advise` as text, JSON and CSV.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -49,7 +49,9 @@ Advice advice() {
 
 }  // namespace
 
-TEST_CASE("advice page: what to set, each line to paste, what changes numerics apart") {
+TEST_CASE(
+    "advice page: the best setting with its lines to paste; changed numerics have their own "
+    "table") {
   const std::string text = advice_text(sample::advised(advice()), {.width = 110});
   CHECK(
       text.starts_with("Set broadcast_buffers=False + bucket_cap_mb=8: saves 20 ms of 320 ms (80 % "
@@ -72,7 +74,7 @@ No effect here: static_graph=True.
 )"));
 }
 
-TEST_CASE("advice page: nothing worth changing, or nothing but what changes numerics") {
+TEST_CASE("advice page: only settings that change numerics are worth it, or none at all") {
   Advice some = advice();
   some.rows[2].worth = false;
   CHECK(advice_text(sample::advised(some), {})
@@ -85,7 +87,7 @@ TEST_CASE("advice page: nothing worth changing, or nothing but what changes nume
         std::string::npos);
 }
 
-TEST_CASE("advice page: a setting that gains but is doubted stands above all others, with why") {
+TEST_CASE("advice page: a setting that must be measured first is named first, with the reason") {
   Advice some = advice();
   some.rows[2].worth = false;
   some.rows[2].doubt = "on 3 nodes it may cost 2.0 ms";
@@ -100,7 +102,7 @@ TEST_CASE("advice page: a setting that gains but is doubted stands above all oth
   CHECK(text.find("Nothing worth changing") == std::string::npos);
 }
 
-TEST_CASE("advice page: what may save more than what is advised is said before it") {
+TEST_CASE("advice page: a doubted setting that may save more than the advised one comes first") {
   Advice some = advice();
   some.rows[3] = {.settings = {"graphs"},
                   .line = "c",
@@ -115,7 +117,7 @@ TEST_CASE("advice page: what may save more than what is advised is said before i
   CHECK(advice_text(sample::advised(some), {}).starts_with("Set broadcast_buffers=False"));
 }
 
-TEST_CASE("advice page: what may save nothing is told by the most that it may") {
+TEST_CASE("advice page: a setting that may save nothing is printed with its upper bound") {
   Advice some = advice();
   some.rows[2].worth = false;
   some.rows[3] = {.settings = {"graphs"},
@@ -129,8 +131,7 @@ TEST_CASE("advice page: what may save nothing is told by the most that it may") 
   CHECK(text.find("graphs (up to 160 ms)") != std::string::npos);
 }
 
-TEST_CASE(
-    "advice page: where today's job does not fit, or is another, nothing is said to be worth it") {
+TEST_CASE("advice page: nothing is advised if the job does not fit or another job was recorded") {
   Advice none = advice();
   for (AdviceRow& row : none.rows) row.error = "needs 9 GiB";
   CHECK(advice_text(sample::advised(none), {})
@@ -145,7 +146,8 @@ TEST_CASE(
       "Nothing is advised: the current step was measured at 2.00 ms but replayed at 320 ms: "));
 }
 
-TEST_CASE("advice page: numerics are worth a sentence only if they gain measurably more") {
+TEST_CASE(
+    "advice page: a setting that changes numerics is mentioned only if it gains measurably more") {
   Advice some = advice();
   some.rows[1].expected = some.rows[2].expected + some.measurable - 1_ps;
   CHECK_FALSE(mentions(advice_text(sample::advised(some), {}), "alone saves"));
@@ -153,7 +155,7 @@ TEST_CASE("advice page: numerics are worth a sentence only if they gain measurab
   CHECK(mentions(advice_text(sample::advised(some), {}), "alone saves"));
 }
 
-TEST_CASE("advice document: rows under their names, an error in place of times") {
+TEST_CASE("advice document: every key of a row, and an error instead of times") {
   const Json document = Json::parse(advice_json(sample::advised(advice())));
   CHECK(document["schema"] == "ddpsim.advice/1");
   CHECK(document["iteration_us"] == 320000);
@@ -171,7 +173,7 @@ TEST_CASE("advice document: rows under their names, an error in place of times")
   CHECK(document.contains("confidence"));
 }
 
-TEST_CASE("advice table: a row each, what it is worth empty where that is not known") {
+TEST_CASE("advice table: a row for each setting, with empty cells if its worth is unknown") {
   const std::string csv = advice_csv(advice());
   CHECK(csv.starts_with(
       "levers,line,gain_us,low_us,high_us,expected_gain_us,regret_us,iteration_us,memory_bytes,"
@@ -184,7 +186,7 @@ TEST_CASE("advice table: a row each, what it is worth empty where that is not kn
   CHECK(csv.ends_with("gradient_as_bucket_view=True,b,,,,,,,,false,false,,needs 9 GiB,\n"));
 }
 
-TEST_CASE("advice page: a job that does not fit says so first, and waits for nothing") {
+TEST_CASE("advice page: a job that does not fit says so first and names no wait") {
   AdviceReport report = sample::advised(advice());
   report.step.budget[BudgetPart::host] = 320_ms;
   report.does_not_fit = "needs 35.4 GiB, and TITANRTX has 24 GiB";
@@ -193,7 +195,7 @@ TEST_CASE("advice page: a job that does not fit says so first, and waits for not
                 "The current job does not fit: it needs 35.4 GiB, and TITANRTX has 24 GiB. Set "));
 }
 
-TEST_CASE("advice page: what helps against waiting is said once") {
+TEST_CASE("advice page: the remedy for waiting is printed once") {
   AdviceReport report = sample::advised(advice());
   report.step.budget[BudgetPart::busy] = 100_ms;
   report.step.budget[BudgetPart::host] = 220_ms;
@@ -205,7 +207,7 @@ TEST_CASE("advice page: what helps against waiting is said once") {
   CHECK_FALSE(mentions(advice_text(report, {}), "Fewer, larger kernels help"));
 }
 
-TEST_CASE("advice page: fewer kernels do not help where the host is busy between steps") {
+TEST_CASE("advice page: fewer kernels are not advised if the host is busy between steps") {
   AdviceReport report = sample::advised(advice());
   report.step.budget[BudgetPart::busy] = 100_ms;
   report.step.budget[BudgetPart::host] = 220_ms;
@@ -219,7 +221,8 @@ TEST_CASE("advice page: fewer kernels do not help where the host is busy between
   CHECK(mentions(advice_text(report, {}), "for the host. Fewer, larger kernels help"));
 }
 
-// 1.764 between 1.76 and 1.77: to two digits 1.8, outside of what three make of the interval.
+// The gain is 1.764, its interval 1.76 to 1.77. With two digits it would be 1.8, outside the
+// printed interval.
 TEST_CASE("advice lines: a gain has as many digits as its interval needs") {
   const GainText gain = gain_text({1.764_ms, 1.76_ms, 1.77_ms}, 2, TimeUnit::milliseconds);
   CHECK(gain.value == "1.76");

@@ -48,14 +48,14 @@ TEST_CASE("allreduce JSON: times, bandwidths and the choice of every size") {
   CHECK(row["low_us"] == 3000);
   CHECK(row["high_us"] == 5000);
   CHECK(row["algbw_gbps"] == 268.435456);
-  CHECK(row["busbw_gbps"] == 469.762048);  // 2 * 7 / 8 of it
+  CHECK(row["busbw_gbps"] == 469.762048);  // algbw * 2 * 7 / 8
   CHECK(row["algorithm"] == "nvls");
   CHECK(row["protocol"] == "Simple");
   CHECK(row["channels"] == 16);
   CHECK(row["nccl_estimate_us"] == 7000);
 }
 
-TEST_CASE("allreduce text: rows in nccl-tests' columns, everything else a comment") {
+TEST_CASE("allreduce text: rows have nccl-tests' columns, every other line is a comment") {
   std::istringstream lines(allreduce_text(sample::all_reduced(table()), {}));
   std::string line;
   std::vector<std::string> rows;
@@ -74,7 +74,7 @@ TEST_CASE("allreduce text: rows in nccl-tests' columns, everything else a commen
         "5000.0  nvls          Simple         16");
 }
 
-TEST_CASE("allreduce of another collective: its name, its count, its busbw, its root") {
+TEST_CASE("allreduce of another collective: it has its own name, count, busbw and root") {
   AllReduceTable gather = table();
   gather.collective = CollectiveKind::all_gather;
   const Json doc = Json::parse(allreduce_json(sample::all_reduced(gather)));
@@ -115,10 +115,10 @@ TEST_CASE("allreduce bandwidths: no time and no bytes give no bandwidth") {
   CHECK(busbw_gbps(1000000_B, 1_us, 1) == 0);
 }
 
-TEST_CASE("allreduce page: whole, every line but the rows a comment") {
+TEST_CASE("allreduce page: whole page, in which every line except the rows is a comment") {
   AllReduceReport report = sample::all_reduced(table());
   report.warnings.add("careful");
-  // 4 ms less 4 % to plus 18 %: 3.84 to 4.72.
+  // 4 ms with an interval of -4 to +18 %: 3.84 to 4.72 ms.
   CHECK(allreduce_text(report, {.width = 60}) ==
         R"(# 8 GPUs on dgx1v: predicted, not measured; 470 GB/s busbw
 #   at 1 GiB.
@@ -138,7 +138,7 @@ TEST_CASE("allreduce page: whole, every line but the rows a comment") {
 )");
 }
 
-TEST_CASE("allreduce page: one GPU waits for nobody, an empty table has no verdict on a size") {
+TEST_CASE("allreduce page: one GPU has no interval, an empty table no bandwidth in its verdict") {
   AllReduceTable one = table();
   one.ranks = 1;
   const std::string alone = allreduce_text(sample::all_reduced(one), {});
@@ -151,7 +151,7 @@ TEST_CASE("allreduce page: one GPU waits for nobody, an empty table has no verdi
   CHECK(empty.find("Confidence") == std::string::npos);
 }
 
-TEST_CASE("allreduce page: the verdict's digits go by the table's grade") {
+TEST_CASE("allreduce page: the table's grade sets the digits of the verdict") {
   AllReduceTable graded = table();
   graded.confidence.grade = Grade::a;
   graded.rows[1].time = 3_ms;  // 626.3
@@ -178,7 +178,7 @@ TEST_CASE("allreduce page: decimals as nccl-tests prints them") {
   CHECK(printed(10_ms) == "10000");
 }
 
-TEST_CASE("allreduce page: the head stands out where there is colour") {
+TEST_CASE("allreduce page: the head is bold if colour is on") {
   CHECK(allreduce_text(sample::all_reduced(table()), {.colour = true})
             .find("\n#\x1b[1m       size ") != std::string::npos);
 }

@@ -1,4 +1,4 @@
-// Buckets as assigned: page, document, table, and beside those that DDP logged.
+// Assigned buckets as text, JSON and CSV, and compared with those that DDP logged.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -20,7 +20,7 @@ Bucket bucket(std::vector<std::size_t> parameters, Bytes bytes, Bytes limit, Clo
           .dtype = dtype};
 }
 
-/// One bucket of each kind, in types of their own.
+/// One bucket of each kind, each with its own type.
 std::vector<Bucket> mixed() {
   return {bucket({2}, 3_MiB, 1_MiB, ClosedBy::limit),
           bucket({1, 0}, 4_MiB, Bytes::max(), ClosedBy::end, Dtype::float16),
@@ -37,7 +37,7 @@ std::string second_line(const LoggedBuckets& logged) {
 
 }  // namespace
 
-TEST_CASE("buckets page: types where they differ, no limit where none was in force") {
+TEST_CASE("buckets page: types are shown if they differ; a bucket without a limit says none") {
   // 12 MiB: 12 * 1048576 bytes. Parameter 3 has no name.
   CHECK(buckets_text(mixed(), sample::workload(), {.width = 120}) ==
         R"(4 buckets in launch order: 4 tensors of gradients, 12.00 MiB (12582912 bytes).
@@ -64,7 +64,8 @@ TEST_CASE(
             .ends_with("  limit reached  a? .. parameter 1\n"));
 }
 
-TEST_CASE("buckets page: names are cut before a column goes, the limit goes first") {
+TEST_CASE(
+    "buckets page: names are cut before a column is dropped, and the limit is dropped first") {
   Workload workload = sample::workload();
   workload.parameters[2].name = std::string(60, 'n');
   const auto lines = [&](int width) {
@@ -81,7 +82,7 @@ TEST_CASE("buckets page: names are cut before a column goes, the limit goes firs
   CHECK(lines(47).starts_with("  bucket   MiB  closed by      first .. last p…\n"));
 }
 
-TEST_CASE("buckets page: beside what DDP logged") {
+TEST_CASE("buckets page: compared with the buckets that DDP logged") {
   CHECK(second_line({.bytes = {3_MiB, 4_MiB}, .remedy = "unused"}) ==
         "They match the 2 buckets DDP logged.");
   CHECK(second_line({.bytes = {3_MiB, 6_MiB}, .remedy = "Try --torch."}) ==
@@ -98,7 +99,7 @@ TEST_CASE("buckets page: beside what DDP logged") {
         "No buckets: no parameter takes part in DDP.\nThey match the 0 buckets DDP logged.\n");
 }
 
-TEST_CASE("buckets JSON: beside what DDP logged") {
+TEST_CASE("buckets JSON: compared with the buckets that DDP logged") {
   const std::vector<Bucket> buckets = {mixed()[0], mixed()[1]};
   CHECK(Json::parse(
             buckets_json(buckets, {}, {{2, 8}}, LoggedBuckets{{3_MiB, 4_MiB}, ""}))["logged"] ==

@@ -1,4 +1,4 @@
-// What a calibration found: page and document, from residuals whose errors are whole percents.
+// A calibration as text and JSON, made from residuals whose errors are whole percents.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -32,9 +32,8 @@ FitResidual row(std::size_t log, JobShape shape, Bytes size, double measured, do
 }
 
 /// Two logs. The errors of the cost model and of the calibrated one, in percent, are from 1 KiB on:
-/// a.txt 10 and 2, 20 and 4, 30 and 6;
-/// b.txt 5 and 1, 15 and 3, 35 and 9, 25 and 5.
-/// Below 1 KiB they are 60 and 20, 150 and 30.
+/// a.txt 10 and 2, 20 and 4, 30 and 6; b.txt 5 and 1, 15 and 3, 35 and 9, 25 and 5. Below 1 KiB
+/// they are 60 and 20, 150 and 30.
 CalibrationReport report() {
   CalibrationReport report;
   report.cluster = "box";
@@ -107,7 +106,8 @@ Next: ddpsim allreduce box.json@2
 )");
 }
 
-TEST_CASE("calibration page: left out, breaks, notes and warnings under their heads") {
+TEST_CASE(
+    "calibration page: logs left out, model errors, notes and warnings have their own sections") {
   CalibrationReport one = report();
   one.fit.left_out = {{"c.txt", "of gloo"}};
   one.fit.model_misses = {"at 1 MiB"};
@@ -120,7 +120,7 @@ TEST_CASE("calibration page: left out, breaks, notes and warnings under their he
       "warning: careful?\n\nNext: ddpsim allreduce box.json@2\n"));
 }
 
-TEST_CASE("calibration page: eight breaks stand in full, of nine one is left to JSON") {
+TEST_CASE("calibration page: eight model errors are printed, a ninth is left to JSON") {
   CalibrationReport one = report();
   one.fit.model_misses.assign(8, "break");
   CHECK_FALSE(mentions(page(one), "more (--json has all)"));
@@ -144,7 +144,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "calibration page: the next command names the fewest nodes measured, several before one") {
+    "calibration page: the next command names the smallest measured number of nodes above one") {
   const auto next = [](const std::vector<int>& nodes) {
     CalibrationReport one = report();
     one.shapes_left_out.clear();

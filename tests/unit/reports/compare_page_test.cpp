@@ -1,4 +1,4 @@
-// The page, the document and the table of `compare`, whole.
+// The whole text, JSON and CSV of `compare`.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -21,7 +21,7 @@ CandidateContext on(const std::string& cluster, int ranks, std::int64_t batch) {
   return context;
 }
 
-/// The workload does not say its batch.
+/// Replaces each workload by one that does not state its batch.
 void forget_batches(std::vector<CandidateContext>& contexts) {
   for (CandidateContext& context : contexts) context.job = context.job.with(sample::workload());
 }
@@ -31,7 +31,8 @@ struct Compared {
   std::vector<CandidateContext> contexts;
 };
 
-/// "near" is the fastest, "third" has as many GPUs, "far" twice as many of twice the speed.
+/// "near" is the fastest. "third" has the same number of GPUs. "far" has twice as many, each twice
+/// as fast.
 Compared three_jobs() {
   const ComparedJob far{.times = {.iteration = 120_ms,
                                   .exposed_communication = 30_ms,
@@ -71,7 +72,7 @@ std::string page(const Compared& all, int width = 160) {
   return compare_text({all.comparison, all.contexts}, {.width = width});
 }
 
-/// The head of the table of jobs.
+/// The header row of the table of jobs.
 std::string head(const std::string& text) {
   const std::size_t at = text.find("\n  cluster") + 1;
   return text.substr(at, text.find('\n', at) - at);
@@ -79,8 +80,9 @@ std::string head(const std::string& text) {
 
 }  // namespace
 
-// "near" has 256 samples in 100 ms (96 to 118). "far" has 512 in 120 ms (108 to 144), of which 30
-// ms are exposed. "third" has 128 in 250 ms (200 to 350). A speedup of 150 % is 2.5 times as fast.
+// The candidates: near trains 256 samples in 100 ms (96 to 118), far 512 in 120 ms (108 to 144),
+// third 128 in 250 ms (200 to 350). On far, 30 ms are exposed. A speedup of 150 % is 2.5 times as
+// fast.
 TEST_CASE("compare page: three clusters, one with other GPUs") {
   Compared all = three_jobs();
   all.contexts[0].trust.warnings.add("careful");
@@ -115,7 +117,7 @@ Next: ddpsim tune
 )");
 }
 
-TEST_CASE("compare page: columns that would be alike for all are left out") {
+TEST_CASE("compare page: columns with the same value for all candidates are left out") {
   Compared all = three_jobs();
   CHECK(head(page(all)).find("  GPUs  compute  step ms  80 % interval") != std::string::npos);
   all.contexts[0].job = all.contexts[0].job.with(SimulationOptions{});
@@ -131,13 +133,13 @@ TEST_CASE("compare page: columns that would be alike for all are left out") {
 }
 
 TEST_CASE(
-    "compare page: the best cap is explained where its column stands, whatever clusters are "
-    "called") {
+    "compare page: the best cap is explained only if its column is shown, even if a cluster has "
+    "that name") {
   Compared all = three_jobs();
   all.contexts[0].provenance.label = "best cap";
   const std::string explained = "Best cap:";
   CHECK(page(all).find(explained) != std::string::npos);
-  CHECK(page(all, 70).find(explained) == std::string::npos);  // too narrow for the column
+  CHECK(page(all, 70).find(explained) == std::string::npos);  // too narrow
   for (ComparedJob& job : all.comparison.jobs) job.best_cap.reset();
   CHECK(page(all).find(explained) == std::string::npos);
 }
@@ -151,7 +153,7 @@ TEST_CASE("compare page: a long name is cut in the middle") {
   CHECK(page(all).find("\n  abcdefghijklmnopqrstuvwxyz01  ") != std::string::npos);
 }
 
-TEST_CASE("compare page: sentences keep to the width, the fastest's name among them") {
+TEST_CASE("compare page: sentences are wrapped at the width, including the name of the fastest") {
   Compared all = three_jobs();
   all.contexts[1].provenance.label = "abcdefghijklmnopqrstuvwxyz012";
   const std::string text = page(all, 44);
@@ -160,7 +162,7 @@ TEST_CASE("compare page: sentences keep to the width, the fastest's name among t
                   "Behind by:\n") != std::string::npos);
 }
 
-TEST_CASE("compare page: a cap that was not searched for a job leaves its cell empty") {
+TEST_CASE("compare page: the cell of a cap that was not searched is empty") {
   Compared all = three_jobs();
   all.comparison.jobs[2].best_cap.reset();
   const std::string text = page(all);
@@ -168,7 +170,7 @@ TEST_CASE("compare page: a cap that was not searched for a job leaves its cell e
   CHECK(text.find("first bucket 12.5") == std::string::npos);
 }
 
-TEST_CASE("compare page: steps a hundredth apart are told apart, closer ones keep their digits") {
+TEST_CASE("compare page: steps that differ by one percent get more digits, closer ones do not") {
   Compared all = three_jobs();
   for (ComparedJob& job : all.comparison.jobs) job.confidence.grade = Grade::c;
   all.comparison.jobs[1].times.iteration = 106_ms;
@@ -178,7 +180,9 @@ TEST_CASE("compare page: steps a hundredth apart are told apart, closer ones kee
   CHECK(page(all).find("\n  far        16    x2.00      110  ") != std::string::npos);
 }
 
-TEST_CASE("compare page: from half as fast again a lead is a factor, below a percentage") {
+TEST_CASE(
+    "compare page: a speedup of 50 % or more is printed as a factor, a smaller one as a "
+    "percentage") {
   Compared all = three_jobs();
   all.comparison.jobs[2].behind = {50, 40, 60};
   CHECK(first_line(page(all)) ==
@@ -190,7 +194,7 @@ TEST_CASE("compare page: from half as fast again a lead is a factor, below a per
   CHECK(page(all).find("  50 % (40 to 60)\n") != std::string::npos);
 }
 
-TEST_CASE("compare page: from a twentieth of a percent on one is predicted to be faster") {
+TEST_CASE("compare page: a candidate is called faster from 0.05 percent on") {
   Compared all = three_jobs();
   all.comparison.jobs[2].behind = {0.049, 0, 2};
   CHECK(first_line(page(all)) ==
@@ -202,7 +206,7 @@ TEST_CASE("compare page: from a twentieth of a percent on one is predicted to be
         "it may be anything from 1.0 % slower to 2.0 % faster.");
 }
 
-TEST_CASE("compare page: without another of as many GPUs the next is the opponent") {
+TEST_CASE("compare page: the fastest is compared with the next one if no other has as many GPUs") {
   Compared all = three_jobs();
   all.contexts[2] = on("third", 4, 32);
   CHECK(first_line(page(all)) ==
@@ -263,7 +267,7 @@ TEST_CASE("compare JSON: every field under its name") {
 }
 
 TEST_CASE(
-    "compare JSON: what is not known is null; one doubt about one job leaves the fastest "
+    "compare JSON: unknown values are null, and one uncertain candidate makes the fastest "
     "uncertain") {
   Compared all = three_jobs();
   all.contexts[1].job = all.contexts[1].job.with(sample::workload());
@@ -277,7 +281,8 @@ TEST_CASE(
   CHECK(Json::parse(compare_json({all.comparison, all.contexts}))["fastest_is_certain"] == true);
 }
 
-TEST_CASE("compare: the recorded job is told once, beside the first candidate it may have run on") {
+TEST_CASE(
+    "compare: the recorded job is printed once, for the first candidate that may be its cluster") {
   Compared all = three_jobs();
   CHECK_FALSE(mentions(page(all), "Current job"));
   CHECK(Json::parse(compare_json({all.comparison, all.contexts}))["recorded"].is_null());
@@ -308,7 +313,7 @@ TEST_CASE("compare: the recorded job is told once, beside the first candidate it
   CHECK(doc["rows"][1]["calibrated_by_recording"] == true);
 }
 
-TEST_CASE("compare CSV: one row per job, as asked for") {
+TEST_CASE("compare CSV: one row per job, in the order given") {
   CHECK(compare_csv({three_jobs().comparison, three_jobs().contexts}) ==
         "workload,label,cluster,ranks,compute_scale,iteration_us,low_us,high_us,alone_us,scaling_"
         "efficiency,"
@@ -345,7 +350,7 @@ TEST_CASE("compare CSV: one row per job, as asked for") {
                   "0,0,,,,,,,,,,,\n") != std::string::npos);
 }
 
-TEST_CASE("compare page: no cap is named where it depends on PyTorch's version") {
+TEST_CASE("compare page: no cap is named if it depends on the PyTorch version") {
   Compared all = three_jobs();
   CHECK(page(all).find("needs --torch") == std::string::npos);
   all.comparison.jobs[0].best_cap->depends_on_version = true;
@@ -353,7 +358,7 @@ TEST_CASE("compare page: no cap is named where it depends on PyTorch's version")
   CHECK(page(all).find("Needs --torch:") != std::string::npos);
 }
 
-TEST_CASE("compare page: what it costs stands beside, a range where the grade is C") {
+TEST_CASE("compare page: costs have their own columns, and grade C prints only a range") {
   Compared all = three_jobs();
   CompareReport report{all.comparison, all.contexts};
   for (std::size_t i = 0; i < 3; ++i) {
@@ -394,7 +399,7 @@ TEST_CASE("compare page: what it costs stands beside, a range where the grade is
   CHECK_FALSE(mentions(priced, "Failures included"));
   CandidateCost& far = *costs.candidates[0];
   far.goodput.share = 0.5;
-  far.seconds_per_work = far_seconds.times(2);  // 4.68 to 3.90625
+  far.seconds_per_work = far_seconds.times(2);  // 4.68 / 3.90625 is 1.20
   CHECK(mentions(compare_text(report, {.width = 400}),
                  " Failures included, near (8 GPUs) is the fastest: 1.20 times as fast as far (16 "
                  "GPUs).\n"));
@@ -425,7 +430,7 @@ TEST_CASE("compare page: what it costs stands beside, a range where the grade is
   CHECK(mentions(compare_csv(report), ",62.4,"));
 }
 
-TEST_CASE("compare page: a lead says what decides it") {
+TEST_CASE("compare page: a speedup comes with what decides it") {
   Compared all = three_jobs();
   Speedup& speedup = all.comparison.jobs[2].behind;
   CHECK_FALSE(mentions(page(all), "alone"));

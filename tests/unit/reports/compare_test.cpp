@@ -1,4 +1,4 @@
-// What `ddpsim compare` says first: who trains faster, and whether that is certain.
+// The first line of `ddpsim compare`: which candidate trains faster, and whether that is certain.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -20,7 +20,7 @@ ComparedJob job(Duration step, Speedup behind = {}) {
   return job;
 }
 
-/// Text about "near", the faster, and "far", with this lead of the one over the other.
+/// The text for "near", which is faster than "far" by `speedup`.
 std::string text_with(const Speedup& speedup) {
   const Comparison comparison{.jobs = {job(120_ms, speedup), job(100_ms)}, .by_speed = {1, 0}};
   return compare_text({comparison, {sample::candidate("far", 8), sample::candidate("near", 8)}},
@@ -29,17 +29,17 @@ std::string text_with(const Speedup& speedup) {
 
 }  // namespace
 
-TEST_CASE("compare text: a certain lead is a percentage, a large one a factor") {
+TEST_CASE("compare text: a certain speedup is a percentage, a large one a factor") {
   CHECK(first_line(text_with({20, 12, 28})) ==
         "near (8 GPUs) trains 20 % faster than far (8 GPUs) (12 % to 28 %).");
   CHECK(first_line(text_with({130, 90, 170})) ==
         "near (8 GPUs) trains 2.3 times as fast as far (8 GPUs) (1.9 to 2.7).");
-  // Ends that would read alike get a digit more.
+  // Ends that would look the same get one more digit.
   CHECK(first_line(text_with({90, 88, 93})) ==
         "near (8 GPUs) trains 1.9 times as fast as far (8 GPUs) (1.88 to 1.93).");
 }
 
-TEST_CASE("compare text: a lead that some world takes away decides nothing") {
+TEST_CASE("compare text: a speedup that may be below zero is not decided") {
   CHECK(
       first_line(text_with({3, -4.2, 9})) ==
       "Not decided: near (8 GPUs) is predicted to train 3.0 % faster than far (8 GPUs), but it may "
@@ -50,7 +50,8 @@ TEST_CASE("compare text: a lead that some world takes away decides nothing") {
         "faster.");
 }
 
-TEST_CASE("compare text: the fastest is held against the next with as many GPUs, else the next") {
+TEST_CASE(
+    "compare text: the fastest is compared with the next of as many GPUs, else with the next") {
   const Comparison comparison{
       .jobs = {job(100_ms), job(98_ms, {90, 80, 99}), job(120_ms, {20, 12, 28})},
       .by_speed = {0, 1, 2}};
@@ -66,7 +67,7 @@ TEST_CASE("compare text: the fastest is held against the next with as many GPUs,
           {})) == "a@2 (16 GPUs) trains 1.9 times as fast as a@1 (8 GPUs) (1.8 to 2.0).");
 }
 
-TEST_CASE("compare text: rows stand by speed, JSON and CSV as asked for") {
+TEST_CASE("compare text: rows are sorted by speed, JSON and CSV keep the order given") {
   const Comparison comparison{.jobs = {job(120_ms, {20, 12, 28}), job(100_ms)}, .by_speed = {1, 0}};
   const std::vector<CandidateContext> contexts = {sample::candidate("far", 8),
                                                   sample::candidate("near", 8)};
@@ -81,7 +82,7 @@ TEST_CASE("compare text: rows stand by speed, JSON and CSV as asked for") {
   CHECK(compare_csv({comparison, contexts}).find("\ntiny,far,,8,1,120000,") != std::string::npos);
 }
 
-TEST_CASE("compare text: one job alone is described, names cannot steer the terminal") {
+TEST_CASE("compare text: a single job is described, and names cannot control the terminal") {
   const Comparison comparison{.jobs = {job(100_ms)}, .by_speed = {0}};
   CHECK(first_line(compare_text({comparison, {sample::candidate("near", 8)}}, {})) ==
         "tiny on near, 8 GPUs: 100 ms a step (2600 samples/s, scaling efficiency 80 %).");

@@ -1,4 +1,4 @@
-// Which points of a tuning curve are shown, and what they are called.
+// Which points of a tuning curve are shown, and how they are marked.
 #include <doctest/doctest.h>
 
 #include "curve_selection.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 using Shown = std::vector<std::size_t>;
 
-/// A cap with a range of its own and no bucket set apart.
+/// A point whose cap has its own range and whose first bucket has the cap's limit.
 CurvePoint point(double cap, double low, double high) {
   CurvePoint point;
   point.bucket_cap_mb = cap;
@@ -26,7 +26,7 @@ CurvePoint default_point() {
   return point;
 }
 
-/// A curve of caps 1000, 1001, …: none of them round; the default is not among them.
+/// A curve of caps 1000, 1001, … without round caps and without the default.
 TuneResult curve_of(std::size_t points) {
   TuneResult tune;
   tune.default_setting = tune.best = default_point();
@@ -62,11 +62,12 @@ TEST_CASE("curve: a first bucket is set apart if it is neither the cap nor the d
   CHECK_FALSE(first_set_apart(one, tune));
 }
 
-TEST_CASE("curve: recommended is the point whose caps hold the recommended one, ends included") {
+TEST_CASE(
+    "curve: a point is recommended if its range includes the recommended cap, ends included") {
   TuneResult tune = curve_of(0);
   const CurvePoint one = point(60, 60, 64.5);
   tune.recommended.bucket_cap_mb = 62;
-  CHECK_FALSE(is_recommended(one, tune));  // nothing is to be set
+  CHECK_FALSE(is_recommended(one, tune));  // nothing to set
   tune.recommended.set = true;
   CHECK(is_recommended(one, tune));
   for (const double end : {60.0, 64.5}) {
@@ -82,7 +83,7 @@ TEST_CASE("curve: recommended is the point whose caps hold the recommended one, 
   other.reachable = false;
   CHECK_FALSE(is_recommended(other, tune));
   other = one;
-  other.first_bucket_mb = 12.5;  // set apart, which was not advised
+  other.first_bucket_mb = 12.5;  // own limit, not advised
   CHECK_FALSE(is_recommended(other, tune));
   CHECK_FALSE(is_recommended(default_point(), tune));
 }
@@ -102,8 +103,7 @@ TEST_CASE("curve: a recommended first bucket must be the point's") {
   CHECK(is_recommended(one, tune));
 }
 
-TEST_CASE(
-    "curve: of caps that bucket alike the recommended, else the best known round one is shown") {
+TEST_CASE("curve: of caps with the same buckets the recommended one is shown, else a round one") {
   TuneResult tune = curve_of(0);
   CHECK_FALSE(shown_cap(default_point(), tune));
   CHECK(shown_cap(point(60, 60, 64.5), tune) == 60);
@@ -123,7 +123,7 @@ TEST_CASE(
   CHECK(shown_cap(point(26, 24, 26), tune) == 26);
 }
 
-TEST_CASE("curve: of caps asked for all are shown, in their order") {
+TEST_CASE("curve: caps that were asked for are all shown, in their order") {
   TuneResult tune = curve_of(20);
   tune.only_caps_asked = true;
   const Shown shown = representative_points(tune);
@@ -132,38 +132,39 @@ TEST_CASE("curve: of caps asked for all are shown, in their order") {
   CHECK(shown.back() == 19);
 }
 
-TEST_CASE("curve: both ends and four points evenly between, where none is marked or round") {
-  // Fifths of 100 steps.
+TEST_CASE("curve: without marked or round caps both ends and four points between them are shown") {
+  // The points divide 100 steps into fifths.
   CHECK(representative_points(curve_of(101)) == Shown{0, 20, 40, 60, 80, 100});
   CHECK(representative_points(curve_of(1)) == Shown{0});
   CHECK(representative_points(curve_of(0)).empty());
 }
 
-TEST_CASE("curve: default, best and recommended are shown, each once, sorted by cap") {
+TEST_CASE("curve: default, best and recommended are each shown once, sorted by cap") {
   TuneResult tune = curve_of(101);
   tune.curve.push_back(tune.default_setting);
   tune.best = tune.curve[33];
   tune.recommended.set = true;
   tune.recommended.bucket_cap_mb = 1077.25;
   CHECK(representative_points(tune) == Shown{101, 0, 20, 33, 40, 60, 77, 80, 100});
-  tune.recommended.bucket_cap_mb = 1033.5;  // the best
+  tune.recommended.bucket_cap_mb = 1033.5;  // same as the best
   CHECK(representative_points(tune) == Shown{101, 0, 20, 33, 40, 60, 80, 100});
-  tune.recommended.bucket_cap_mb = 1033.75;  // gives none of them
+  tune.recommended.bucket_cap_mb = 1033.75;  // in no range
   CHECK(representative_points(tune) == Shown{101, 0, 20, 33, 40, 60, 80, 100});
 }
 
 TEST_CASE(
-    "curve: what cannot be set is never shown, a first bucket set apart only where it is marked") {
+    "curve: points that cannot be set are never shown, those with their own first bucket only if "
+    "marked") {
   TuneResult tune = curve_of(11);
   tune.curve[0].reachable = false;
   tune.curve[10].first_bucket_mb = 12.5;
-  // 1 to 9 are left; fifths of eight steps, rounded down: 1, 3, 4, 6.
+  // Caps 1 to 9 are left. Fifths of eight steps, rounded down, are 1, 3, 4 and 6.
   CHECK(representative_points(tune) == Shown{1, 2, 4, 5, 7, 9});
   tune.best = tune.curve[10];
   CHECK(representative_points(tune) == Shown{1, 2, 4, 5, 7, 9, 10});
 }
 
-TEST_CASE("curve: round caps are shown, fifteen points at most") {
+TEST_CASE("curve: round caps are shown, but at most fifteen points") {
   TuneResult tune = curve_of(101);
   for (const double cap : {1.0, 5.0, 10.0, 25.0, 50.0, 100.0, 200.0})
     tune.curve.push_back(point(cap + 0.25, cap, cap + 0.5));
@@ -171,10 +172,10 @@ TEST_CASE("curve: round caps are shown, fifteen points at most") {
   apart.first_bucket_mb = 12.5;
   tune.curve.insert(tune.curve.begin(), apart);
   tune.curve.push_back(tune.default_setting);  // index 109
-  // 108 ordinary points, from index 1: fifths of 107 steps are 21, 42, 64, 85; both ends are 1 and 108.
+  // There are 108 ordinary points from index 1 to 108. Fifths of 107 steps are 21, 42, 64 and 85.
   CHECK(representative_points(tune) ==
         Shown{109, 102, 103, 104, 105, 106, 107, 108, 1, 22, 43, 65, 86});
-  // Best, recommended and another end would make sixteen: the last between, index 87, finds no room.
+  // With the best, the recommended and another end there would be sixteen, so index 87 is left out.
   tune.best = tune.curve[3];
   tune.recommended.set = true;
   tune.recommended.bucket_cap_mb = 1003;  // index 4

@@ -1,4 +1,4 @@
-// JSON documents of a step and of a tuning: every key, whole.
+// The whole JSON documents of a step and of a tuning, with every key.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -15,7 +15,7 @@ Json result_of(const SimulationResult& result, const ReportContext& context = sa
   return Json::parse(result_json(sample::simulated(result, context)));
 }
 
-/// Parts of 100 ms, and speeds, none like another.
+/// Parts of a step of 100 ms, and speeds. All values differ.
 ReportedStep reported() {
   ReportedStep step{.budget = {}, .speed = {2560, 1310720, 0.41, 0.88}};
   step.budget[BudgetPart::busy] = 85_ms;
@@ -29,7 +29,7 @@ ReportedStep reported() {
 
 }  // namespace
 
-TEST_CASE("result document: whole") {
+TEST_CASE("result document: every key") {
   SimulateReport report = sample::simulated();
   report.step = reported();
   CHECK(Json::parse(result_json(report)) == Json::parse(R"json({
@@ -70,7 +70,7 @@ TEST_CASE("result document: whole") {
     "warnings": []})json"));
 }
 
-TEST_CASE("result document: what a setting adds") {
+TEST_CASE("result document: keys that a setting adds") {
   SimulationOptions options{.compute_scale = 2, .rank_slowdown = {.given = 0.05}};
   options.ddp_to_set().comm_hook = CommHook::fp16_compress;
   options.variation = {
@@ -101,7 +101,7 @@ TEST_CASE("result document: what a setting adds") {
   CHECK_FALSE(doc["buckets"][1].contains("wire_bytes"));
 }
 
-TEST_CASE("result document: what is not set has no key; gloo has no NCCL") {
+TEST_CASE("result document: unset options have no key, and with gloo there is no NCCL") {
   const Json doc =
       result_of(sample::result(),
                 sample::with(GlooModel{}, sample::with(SimulationOptions{.scheme = Fsdp2()})));
@@ -136,7 +136,7 @@ TEST_CASE("result document: ranks that differ, and their statistics") {
   ])") != std::string::npos);
 }
 
-TEST_CASE("result document: each iteration with its own figures") {
+TEST_CASE("result document: each iteration has its own values") {
   SimulationResult result = sample::result();
   result.iterations = {sample::step(), sample::step()};
   result.iterations[0].iteration = 1;
@@ -151,7 +151,7 @@ TEST_CASE("result document: each iteration with its own figures") {
   CHECK(doc["iterations"][1]["events"] == 43);
 }
 
-TEST_CASE("tune document: whole") {
+TEST_CASE("tune document: every key") {
   TuneResult tune = sample::set();
   tune.best.exposed_communication = 2_ms;
   tune.best.blocking_communication = 2500_us;
@@ -196,7 +196,7 @@ TEST_CASE("tune document: whole") {
 })json"));
 }
 
-TEST_CASE("tune: training speed of each bucket assignment, where the batch is known") {
+TEST_CASE("tune: each bucket assignment has a training speed if the batch is known") {
   TuneReport report = sample::tuned(sample::set(), sample::candidate("tiny", 8, 32));
   report.result.curve = {sample::point(60, 320_ms, 2)};
   report.result.best = sample::point(60, 160_ms, 2);
@@ -208,7 +208,7 @@ TEST_CASE("tune: training speed of each bucket assignment, where the batch is kn
   CHECK(Json::parse(tune_json(report))["curve"][0]["samples_per_second"].is_null());
 }
 
-TEST_CASE("tune document: no cap can be recommended, and why") {
+TEST_CASE("tune document: the reason why no cap can be recommended") {
   TuneReport report = sample::tuned(sample::set());
   report.no_cap_because = "gradients are sparse";
   const Json doc = Json::parse(tune_json(report));
@@ -228,7 +228,7 @@ TEST_CASE("tune CSV: a cell for every column of the curve") {
                 "2500,2,false,\n"));
 }
 
-TEST_CASE("CSV: fields with commas or quotes are quoted, and a field is one line") {
+TEST_CASE("CSV: fields with commas or quotes are quoted, and a field stays on one line") {
   const auto reason = [](const char* text) {
     SimulationResult result = sample::result();
     result.step.buckets[0].exposed_because = text;

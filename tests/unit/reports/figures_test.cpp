@@ -1,4 +1,4 @@
-// The figures of tune, allreduce and compare: what is marked, named and said below.
+// The plots of tune, allreduce and compare: marks, names and the text below them.
 #include <doctest/doctest.h>
 
 #include <pugixml.hpp>
@@ -13,7 +13,7 @@ using namespace ddpsim::literals;
 
 namespace {
 
-/// All words of a figure that can be read back, one text after another.
+/// All texts of a plot, one after another.
 std::string drawn_words(const std::string& svg) {
   pugi::xml_document document;
   const pugi::xml_parse_result parsed = document.load_string(svg.c_str());
@@ -49,7 +49,8 @@ ComparedJob drawn_job(Duration step) {
 
 }  // namespace
 
-TEST_CASE("figure of tune: the recommended cap, its plateau, today, what is below") {
+TEST_CASE(
+    "plot of tune: it shows the recommended cap, its plateau, the current step and a caption") {
   const std::string words = drawn_words(tune_svg(sample::tuned(sample::set())));
   INFO(words);
   for (const char* said : {"tiny on dgx1v, 8 GPUs", "Set bucket_cap_mb=60: saves 41 ms of 320 ms",
@@ -59,8 +60,7 @@ TEST_CASE("figure of tune: the recommended cap, its plateau, today, what is belo
     CHECK_MESSAGE(mentions(words, said), said);
 }
 
-TEST_CASE(
-    "figure of tune: where nothing is worth it, the fastest is named and nothing is advised") {
+TEST_CASE("plot of tune: if no cap is worth setting, the fastest is named and nothing is advised") {
   const std::string words = drawn_words(tune_svg(sample::tuned(sample::keep())));
   CHECK(mentions(words, "fastest: 50 MiB, 0.20 ms less"));
   CHECK(mentions(words, "less than can be measured (1.0 ms)"));
@@ -68,7 +68,7 @@ TEST_CASE(
   CHECK_FALSE(mentions(words, "as good"));
 }
 
-TEST_CASE("figure of tune: an empty curve, one point, a cap without an upper end") {
+TEST_CASE("plot of tune: an empty curve, a single point, and a cap without an upper end") {
   TuneResult result = sample::keep();
   result.curve = {};
   drawn_words(tune_svg(sample::tuned(result)));
@@ -80,7 +80,7 @@ TEST_CASE("figure of tune: an empty curve, one point, a cap without an upper end
   CHECK(mentions(drawn_words(tune_svg(sample::tuned(result))), "each marker is a cap asked for"));
 }
 
-TEST_CASE("figure of tune: a plateau from nothing on, and without an end") {
+TEST_CASE("plot of tune: a plateau that begins at zero, and one without an end") {
   TuneResult result = sample::set();
   result.recommended.cap_range_mb = {0, 80};
   CHECK(mentions(drawn_words(tune_svg(sample::tuned(result))), "as good: up to 80 MiB"));
@@ -88,7 +88,7 @@ TEST_CASE("figure of tune: a plateau from nothing on, and without an end") {
   CHECK(mentions(drawn_words(tune_svg(sample::tuned(result))), "as good: from 54 MiB on"));
 }
 
-TEST_CASE("figure of all-reduces: choices above, what was measured beside and what lies outside") {
+TEST_CASE("plot of all-reduces: NCCL's choices, measured points, and points outside the plot") {
   const MeasuredAllReduces measured{"n2.txt", {{2_KiB, 21}, {1024_MiB, 1e5}, {Bytes(), 1}}};
   const std::string words =
       drawn_words(allreduce_svg(sample::all_reduced(drawn_table(16)), measured));
@@ -98,7 +98,7 @@ TEST_CASE("figure of all-reduces: choices above, what was measured beside and wh
     CHECK_MESSAGE(mentions(words, said), said);
 }
 
-TEST_CASE("figure of all-reduces: no row, one row, a thousand, one GPU") {
+TEST_CASE("plot of all-reduces: no row, one row, a thousand rows, and one GPU") {
   drawn_words(allreduce_svg(sample::all_reduced(drawn_table(0))));
   drawn_words(allreduce_svg(sample::all_reduced(drawn_table(1))));
   drawn_words(allreduce_svg(sample::all_reduced(drawn_table(1000))));
@@ -109,7 +109,8 @@ TEST_CASE("figure of all-reduces: no row, one row, a thousand, one GPU") {
 }
 
 TEST_CASE(
-    "figure of compare: sizes of a cluster are a line, others points, what does not run is said") {
+    "plot of compare: sizes of a cluster form a line, others are points, failed candidates are "
+    "named") {
   const Comparison comparison{.jobs = {drawn_job(100_ms), drawn_job(110_ms), drawn_job(120_ms)},
                               .by_speed = {1, 0, 2}};
   const std::vector<CandidateContext> contexts = {
@@ -122,7 +123,7 @@ TEST_CASE(
   CHECK_FALSE(mentions(words, "a@1\n"));
 }
 
-TEST_CASE("figure of compare: a line of nodes is one cluster in several sizes") {
+TEST_CASE("plot of compare: candidates that differ only in nodes form one line") {
   const Comparison comparison{.jobs = {drawn_job(100_ms), drawn_job(110_ms)}, .by_speed = {1, 0}};
   const std::string words = drawn_words(compare_svg(
       {comparison,
@@ -130,7 +131,7 @@ TEST_CASE("figure of compare: a line of nodes is one cluster in several sizes") 
   CHECK(mentions(words, "\ngpu:8xV100\n"));
 }
 
-TEST_CASE("figure of compare: names hold any character, five hundred candidates have a page") {
+TEST_CASE("plot of compare: names may hold any character, and five hundred candidates fit") {
   Comparison comparison;
   std::vector<CandidateContext> contexts;
   for (std::size_t i = 0; i < 500; ++i) {

@@ -1,4 +1,4 @@
-// What reports call a job, and how they say its buckets.
+// How reports name a job and its buckets.
 #include "job_words.hpp"
 
 #include <doctest/doctest.h>
@@ -16,7 +16,7 @@ std::string buckets_said(const DdpOptions& options, TorchVersion torch) {
 
 }  // namespace
 
-TEST_CASE("job words: buckets are said as what is passed, and what is in force") {
+TEST_CASE("job words: buckets are described by the option passed and by the limits that result") {
   CHECK(buckets_said({}, {2, 8}) == "default (1 MiB first, then 25 MiB)");
   CHECK(buckets_said({.first_bucket_mb = 25}, {2, 8}) == "default (25 MiB each)");
   CHECK(buckets_said({.first_bucket_mb = 2.5}, {2, 8}) == "default (2.5 MiB first, then 25 MiB)");
@@ -28,7 +28,7 @@ TEST_CASE("job words: buckets are said as what is passed, and what is in force")
         "bucket_cap_mb_list=[1, 10.5, 50]");
 }
 
-TEST_CASE("job words: a hook is said behind the buckets, with what it was told") {
+TEST_CASE("job words: a hook is named after the buckets, with its options") {
   DdpOptions options;
   const std::string buckets = "default (1 MiB first, then 25 MiB)";
   const auto behind = [&](CommHook hook) {
@@ -53,7 +53,7 @@ TEST_CASE("job words: a hook is said behind the buckets, with what it was told")
         "bucket_cap_mb_list=[2], fp16_compress_hook from 0.5 MiB, optimizer in backward");
 }
 
-TEST_CASE("job words: buckets that replace the reducer's own are those recorded") {
+TEST_CASE("job words: buckets that replace the reducer's own are called recorded") {
   CHECK(bucket_setting(sample::with(SimulationOptions{.buckets = std::vector<Bucket>()}).job) ==
         "as recorded");
 }

@@ -8,7 +8,7 @@ using namespace ddpsim;
 using namespace ddpsim::literals;
 using Json = nlohmann::json;
 
-TEST_CASE("result JSON: every field stands under its name") {
+TEST_CASE("result JSON: every field has its name") {
   const Json doc = Json::parse(result_json(sample::simulated()));
   CHECK(doc["schema"] == "ddpsim.result/1");
   CHECK(doc["workload"] == "tiny");
@@ -67,7 +67,7 @@ TEST_CASE("result JSON: times are printed from picoseconds, without noise and wi
   SimulationResult result = sample::result();
   result.step.times.iteration = Duration::picoseconds(95'736'000'000);
   result.step.times.optimizer = Duration::picoseconds(-1);
-  result.step.times.forward = Duration::picoseconds(9'007'199'254'740'993'001);  // no double
+  result.step.times.forward = Duration::picoseconds(9'007'199'254'740'993'001);  // not a double
   const std::string text = result_json(sample::simulated(result));
   CHECK(text.find("\"iteration_us\": 95736,") != std::string::npos);
   CHECK(text.find("\"optimizer_us\": -0.000001,") != std::string::npos);
@@ -84,7 +84,7 @@ TEST_CASE("result JSON: no communication has no overlap") {
   CHECK(doc["buckets"] == Json::array());
 }
 
-TEST_CASE("result JSON: a measured step brings the replay and its residual") {
+TEST_CASE("result JSON: a measured step adds the replay and its residual") {
   SimulateReport report = sample::simulated();
   report.context.trust.replay = Replay{Duration::milliseconds(104), Duration::milliseconds(101)};
   const Json doc = Json::parse(result_json(report));
@@ -118,7 +118,7 @@ TEST_CASE("JSON: names with quotes, control characters and broken UTF-8 stay val
   CHECK(text.find('\x1b') == std::string::npos);
 }
 
-TEST_CASE("tune JSON: points, recommendation and bounds stand under their names") {
+TEST_CASE("tune JSON: points, recommendation and bounds have their names") {
   const Json doc = Json::parse(tune_json(sample::tuned(sample::set())));
   CHECK(doc["schema"] == "ddpsim.tune/1");
   CHECK(doc["default"]["bucket_cap_mb"].is_null());
@@ -228,7 +228,7 @@ TEST_CASE("JSON: a document ends with one newline") {
         "  \"buckets\": [],\n  \"warnings\": []\n}\n");
 }
 
-TEST_CASE("result JSON: what the recorded job did, where all-reduces were recorded") {
+TEST_CASE("result JSON: the recorded job, if all-reduces were recorded") {
   ReportContext context = sample::context();
   CHECK(
       Json::parse(result_json(sample::simulated(sample::result(), context)))["recorded"].is_null());
@@ -272,7 +272,7 @@ TEST_CASE("result JSON: what the recorded job did, where all-reduces were record
   CHECK(joined["buckets"][0]["inside"] == false);
 }
 
-TEST_CASE("tune JSON: today's setting where it is not the default") {
+TEST_CASE("tune JSON: the current setting if it is not the default") {
   TuneResult tune = sample::keep();
   CHECK(Json::parse(tune_json(sample::tuned(tune)))["today"].is_null());
   tune.current = CurrentBuckets{.recorded = true,

@@ -32,7 +32,7 @@ std::string confidence(const Confidence& confidence, Duration predicted = 100_ms
 
 }  // namespace
 
-TEST_CASE("report lines: what is simulated on what") {
+TEST_CASE("report lines: the workload, the cluster and the number of GPUs") {
   CHECK(subject(sample::context()) == "tiny on dgx1v, 8 GPUs");
   ReportContext context = sample::with(sample::workload("a\nb"), sample::context(1));
   context.provenance.label = "c\x1b";
@@ -40,8 +40,8 @@ TEST_CASE("report lines: what is simulated on what") {
 }
 
 TEST_CASE(
-    "report lines: versions and network always, all else only where it differs from the "
-    "recording") {
+    "report lines: versions and network are always printed, other settings only if they differ "
+    "from the recording") {
   CHECK(setting(sample::context()) == "PyTorch 2.8, NCCL 2.27.3, analytic network\n");
   const ReportContext context =
       sample::with(CollectiveModel(flow_model({.nccl = {2, 14, 3}}, Fabric{})),
@@ -56,7 +56,7 @@ TEST_CASE("report lines: gloo has no version") {
   CHECK(setting(sample::with(GlooModel{})) == "PyTorch 2.8, gloo, analytic network\n");
 }
 
-TEST_CASE("report lines: compute scaled, slowed by many ranks or quickened") {
+TEST_CASE("report lines: compute scaled, slowed down by many ranks, or faster than given") {
   const auto said = [](const SimulationOptions& options) { return setting(sample::with(options)); };
   CHECK(said({.compute_scale = 2}).ends_with(" network; compute 2.00 times as fast as recorded\n"));
   CHECK(said({.rank_slowdown = {.given = 0.05}})
@@ -67,7 +67,7 @@ TEST_CASE("report lines: compute scaled, slowed by many ranks or quickened") {
                        "(--gpu-spread, --rank-slowdown)\n"));
 }
 
-TEST_CASE("report lines: each way in which ranks were made to differ") {
+TEST_CASE("report lines: every way in which ranks can differ") {
   SimulationOptions options;
   options.variation.stragglers = {{.rank = 3, .slowdown = 1.2}, {.rank = 5, .slowdown = 1.5}};
   options.variation.stagger = 4_ms;
@@ -79,15 +79,13 @@ TEST_CASE("report lines: each way in which ranks were made to differ") {
                        "log-normal, seed 7\n"));
 }
 
-TEST_CASE("report lines: settings are dim, broken at the width, indented by two") {
+TEST_CASE("report lines: settings are dim, wrapped at the width and indented by two") {
   CHECK(setting_line(setting_text(sample::context(), {.buckets = false}),
                      {.width = 30, .colour = true}) ==
         "\x1b[2mPyTorch 2.8, NCCL 2.27.3,\n  analytic network\x1b[0m\n");
 }
 
-TEST_CASE(
-    "report lines: a replay is too fast, too slow or, within a twentieth of a percent, "
-    "reproduced") {
+TEST_CASE("report lines: a replay is too fast, too slow or, within 0.05 percent, reproduced") {
   CHECK(replay_line({}, {}).empty());
   CHECK(replay(104_ms, 101_ms) ==
         "Current step: measured 104 ms, replayed 101 ms (2.9 % too fast).\n");
@@ -111,17 +109,17 @@ TEST_CASE("report lines: the interval in the unit of the step, and what it rests
     given.provenance = "measured on this cluster";
     return confidence(given, predicted);
   };
-  // 200 ms less 4 %, plus 18 %: 192 to 236.
+  // 200 ms with an interval of -4 to +18 %: 192 to 236 ms.
   CHECK(line(Grade::a, -4, 18, 200_ms) ==
         "80 % interval of the step: 192 to 236 ms; measured on this cluster.\n");
   CHECK(line(Grade::c, -4, 18, 200_ms) ==
         "80 % interval of the step: 192 to 236 ms; measured on this cluster.\n");
-  // 940 us and 10 % are 1034 us, still in microseconds.
+  // 940 us plus 10 % are 1034 us, which stay in microseconds.
   CHECK(line(Grade::b, 0, 10, 940_us) ==
         "80 % interval of the step: 940 to 1030 µs; measured on this cluster.\n");
 }
 
-TEST_CASE("report lines: the widest source stands in the line, all of them in the reasons") {
+TEST_CASE("report lines: the line names the widest source, the reasons name all of them") {
   Confidence given{Grade::a, -10, 20, {"a; b"}};
   given.provenance = "a log";
   given.predicted = 100_ms;
@@ -139,7 +137,7 @@ TEST_CASE("report lines: the widest source stands in the line, all of them in th
         "  a; b\n");
 }
 
-TEST_CASE("report lines: a source that moves the step by a thousandth is named, less is not") {
+TEST_CASE("report lines: a source is named if it moves the step by a thousandth or more") {
   Confidence given{Grade::a, -1, 1, {"why"}};
   const auto named = [&](ErrorSource source, Duration low, Duration high) {
     given.predicted = 100_ms;
@@ -160,7 +158,7 @@ TEST_CASE("report lines: what to measure next, with its command") {
         "Measure next (fixed cost of collectives): all_reduce_perf -b 8; then ddpsim calibrate\n");
 }
 
-TEST_CASE("report lines: every source of error has its words, and its name in documents") {
+TEST_CASE("report lines: every error source has its words, and its name in documents") {
   const std::vector<std::pair<std::string, std::string>> all = {
       {"fixed_cost", "fixed cost of collectives"},
       {"bandwidth", "bandwidth of collectives"},
@@ -183,7 +181,7 @@ TEST_CASE("report lines: every source of error has its words, and its name in do
   }
 }
 
-TEST_CASE("report lines: warnings after an empty line, each its own; the hint dim") {
+TEST_CASE("report lines: warnings follow an empty line, each on its own line; the hint is dim") {
   CHECK(warning_lines({}, {}).empty());
   CHECK(hint_line("", {}).empty());
   const Warnings warnings({"one\x1b", "two"}, 0);
@@ -193,7 +191,7 @@ TEST_CASE("report lines: warnings after an empty line, each its own; the hint di
   CHECK(hint_line("ddpsim tune", {.colour = true}) == "\n\x1b[2mNext: ddpsim tune\x1b[0m\n");
 }
 
-TEST_CASE("report lines: what the recorded job did, and where prediction and recording part") {
+TEST_CASE("report lines: the recorded job, and whether its all-reduces contradict the prediction") {
   ReportContext context = sample::context();
   CHECK(recorded_line(context, kWidePage).empty());
   RecordedJob current;
@@ -252,7 +250,7 @@ TEST_CASE("report lines: what the recorded job did, and where prediction and rec
   CHECK_FALSE(mentions(recorded_line(context, kWidePage), "Its buckets"));
 }
 
-TEST_CASE("report lines: how the recorded steps vary, and what is replayed of them") {
+TEST_CASE("report lines: how much recorded steps vary, and their replay") {
   ReportContext context = sample::context();
   context.provenance.recorded = RecordedJob{};
   context.provenance.recorded->ranks = 2;
@@ -274,18 +272,18 @@ TEST_CASE("report lines: how the recorded steps vary, and what is replayed of th
   CHECK(mentions(recorded_line(context, kWidePage),
                  "Current step: 107 ms recorded on 2 GPUs (median of 5 steps, 10th to 90th "
                  "percentile 81.8 to 167 ms), 103 ms replayed. The recording"));
-  context.trust.replay = Replay{104_ms, 103_ms};  // which has the line before
+  context.trust.replay = Replay{104_ms, 103_ms};  // has its own line
   CHECK(mentions(recorded_line(context, kWidePage), "Recorded: 107 ms recorded on 2 GPUs"));
   context.trust.confidence.predicted = 104_ms;  // corrected
   CHECK(mentions(recorded_line(context, kWidePage), ", 103 ms replayed. The recording"));
-  // One of its micro-batches was recorded.
+  // Only one of its micro-batches was recorded.
   context = sample::with(SimulationOptions{.accumulate = 2}, context);
   CHECK_FALSE(mentions(recorded_line(context, kWidePage), "replayed"));
   context = sample::with(SimulationOptions{.compute_scale = 2}, context);
   CHECK_FALSE(mentions(recorded_line(context, kWidePage), "replayed"));
 }
 
-TEST_CASE("report lines: transfers alone did not wait") {
+TEST_CASE("report lines: recorded transfers do not include waits") {
   ReportContext context = sample::context();
   context.provenance.recorded = RecordedJob{};
   context.provenance.recorded->comparable = context.provenance.recorded->waits_apart = true;

@@ -1,4 +1,5 @@
-// What `ddpsim-real` writes: document, table, log and page. Its log is read back by what `calibrate` reads logs with.
+// What `ddpsim-real` writes: JSON, CSV, a log and text. The log is read back by the reader that
+// `calibrate` uses.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -12,7 +13,7 @@ using namespace ddpsim::literals;
 
 namespace {
 
-/// A median with its tenth below and above.
+/// A median and percentiles that are 10 % below and above it.
 Quantiles about(double median) {
   return {.median = median, .p10 = median - 0.25, .p90 = median + 0.5};
 }
@@ -45,7 +46,8 @@ Measurement measurement() {
   measurement.setup = {{"backend", "nccl"}, {"torch_rules", "2.4"}};
   measurement.ranks = 4;
   measurement.configurations = {cap, plain};
-  // 4 MB in 100 us: 40 GB/s; times 2 * 3 / 4 are 60 of bus bandwidth. 2 MB in 200 us: 10 and 15.
+  // 4 MB in 100 us are 40 GB/s, times 2 * 3 / 4 gives 60 GB/s of bus bandwidth. 2 MB in 200 us are
+  // 10 and 15 GB/s.
   measurement.all_reduces = {{.size = 4'000'000_B, .time_us = {100, 90, 120}},
                              {.size = 2'000'000_B,
                               .dtype = Dtype::float16,
@@ -57,7 +59,7 @@ Measurement measurement() {
 
 }  // namespace
 
-TEST_CASE("measurement document: whole") {
+TEST_CASE("measurement document: every key") {
   const Json doc = Json::parse(measurement_json(measurement()));
   CHECK(doc["schema"] == "ddpsim.measurement/1");
   CHECK(doc["ranks"] == 4);
@@ -162,7 +164,7 @@ TEST_CASE(
   CHECK(log.points[0].in_place_us == 100);
 }
 
-TEST_CASE("measurement: the median, and percentiles that are values measured") {
+TEST_CASE("measurement: the median, and percentiles that are measured values") {
   const Quantiles five = quantiles_of({50, 10, 20, 40, 30});
   CHECK(five.median == 30);
   CHECK(five.p10 == 10);

@@ -1,4 +1,5 @@
-// A step drawn character by character. 20 cells of 1 ms, at a width of 39: 17 for the label, 2 for the frame.
+// A step drawn character by character. A width of 39 leaves 20 cells of 1 ms: 17 are the label, 2
+// the frame.
 #include <doctest/doctest.h>
 
 #include "overlap_drawing.hpp"
@@ -34,7 +35,7 @@ std::string drawn_overlap(const SimulationResult& result, int width = 39) {
   return overlap_drawing(result, {.width = width}, 3);
 }
 
-/// The row of that label, between its bars.
+/// The row with this label, without its frame.
 std::string row(const std::string& drawing, const std::string& label) {
   const std::string bar = "│";
   const std::size_t at_label = drawing.find(label);
@@ -51,10 +52,10 @@ std::string compute(const SimulationResult& result) {
 
 }  // namespace
 
-TEST_CASE("drawing: compute above, transfers below, waiting as dots, the length at the end") {
+TEST_CASE("drawing: compute is above transfers, waits are dots, and the length is at the end") {
   SimulationResult result = twenty();
   result.step.buckets = {bucket(6_ms, 7_ms, 9_ms), bucket(13_ms, 13_ms, 17_ms)};
-  // backward: 8 letters in 11 cells leave no room for a shaded cell on either side.
+  // The 8 letters of "backward" in 11 cells leave no room for a shaded cell on either side.
   CHECK(drawn_overlap(result) ==
         R"(  compute        │░░░░▒▒▒▒▒▒▒▒▒▒▒   ▓▓│
   communication  │      ·00    1111   │
@@ -62,17 +63,17 @@ TEST_CASE("drawing: compute above, transfers below, waiting as dots, the length 
 )");
 }
 
-TEST_CASE("drawing: a name needs four cells more than it has letters") {
+TEST_CASE("drawing: a name needs four more cells than it has letters") {
   SimulationResult result = twenty();
   result.step.times.forward = 3_ms;
   result.step.times.backward = 12_ms;
   CHECK(compute(result) == "░░░▒ backward ▒   ▓▓");
   result.step.times.forward = 2_ms;
-  result.step.times.backward = 13_ms;  // the odd cell stands behind
+  result.step.times.backward = 13_ms;  // the odd cell comes last
   CHECK(compute(result) == "░░▒ backward ▒▒   ▓▓");
 }
 
-TEST_CASE("drawing: a usual GPU computes, then waits for the slowest, as dots from end to end") {
+TEST_CASE("drawing: a GPU of usual speed computes, then waits for the slowest, drawn as dots") {
   SimulationResult result = twenty();
   result.step.times.forward = 3_ms;
   result.step.times.backward = 6_ms;
@@ -80,7 +81,7 @@ TEST_CASE("drawing: a usual GPU computes, then waits for the slowest, as dots fr
   CHECK(compute(result) == "░░░▒▒▒▒▒▒······   ▓▓");
 }
 
-TEST_CASE("drawing: nothing short disappears, a cell begins where its middle is passed") {
+TEST_CASE("drawing: short phases stay visible, and a cell is filled from its middle on") {
   SimulationResult result = twenty();
   result.step.buckets = {bucket(3.4_ms, 3.4_ms, 3.45_ms), bucket(7.5_ms, 7.5_ms, 9.49_ms)};
   CHECK(communication(result) == "   0    1           ");
@@ -88,7 +89,7 @@ TEST_CASE("drawing: nothing short disappears, a cell begins where its middle is 
   CHECK(communication(result) == "                   0");
 }
 
-TEST_CASE("drawing: buckets count 0 to 9, a to z, then from 0 again") {
+TEST_CASE("drawing: buckets are numbered 0 to 9, a to z, then from 0 again") {
   SimulationResult result = twenty();
   result.step.buckets.assign(38, bucket(19_ms, 19_ms, 20_ms));
   const auto draw = [&](std::size_t index, Duration from, Duration to) {
@@ -101,7 +102,8 @@ TEST_CASE("drawing: buckets count 0 to 9, a to z, then from 0 again") {
   CHECK(communication(result) == " 9az0              1");
 }
 
-TEST_CASE("drawing: the optimizer stands where rank 0 steps, else behind what precedes it") {
+TEST_CASE(
+    "drawing: the optimizer is drawn when rank 0 steps, else after everything that precedes it") {
   SimulationResult result = twenty();
   CHECK(compute(result) == "░░░░▒▒▒▒▒▒▒▒▒▒▒   ▓▓");
   result.step.optimizer_start = at(16_ms);
@@ -109,7 +111,7 @@ TEST_CASE("drawing: the optimizer stands where rank 0 steps, else behind what pr
   CHECK(compute(result) == "░░░░▒▒▒▒▒▒▒▒▒▒▒ ▓   ");
 }
 
-TEST_CASE("drawing: as long as the latest of step, optimizer and transfers") {
+TEST_CASE("drawing: it ends with the latest of step, optimizer and transfers") {
   SimulationResult result = twenty();
   result.step.times.iteration = 10_ms;
   CHECK(drawn_overlap(result).find(" 20.0 ms\n") != std::string::npos);
@@ -126,15 +128,16 @@ TEST_CASE("drawing: no forward, no backward, no optimizer leave their cells empt
   CHECK(compute(result) == "▒▒▒▒▒               ");
 }
 
-TEST_CASE("drawing: nothing for a step without length or a terminal of less than twenty cells") {
+TEST_CASE("drawing: a step that takes no time or a terminal under twenty cells has no drawing") {
   CHECK(drawn_overlap({}).empty());
   CHECK(drawn_overlap(twenty(), 38).empty());
   CHECK_FALSE(drawn_overlap(twenty(), 39).empty());
 }
 
 TEST_CASE(
-    "overlap drawing: of steps that overlap one period is drawn, from where forward is counted") {
-  // The step before ends 3 ms into this forward, 7 ms long; all else as above, 3 ms later.
+    "overlap drawing: if steps overlap, one period is drawn from the counted start of forward") {
+  // The previous step ends 3 ms into this forward, which takes 7 ms. Everything else is as above, 3
+  // ms later.
   SimulationResult result = twenty();
   const std::string apart = drawn_overlap(result);
   result.step.times.forward_ahead = 3_ms;

@@ -1,4 +1,4 @@
-// A Perfetto trace event by event, times in nanoseconds.
+// A Perfetto trace event by event, with times in nanoseconds.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -17,8 +17,9 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-/// "21000 rank 0/host: begin launch bucket=0 >1": what happens, its arguments, the arrow it is on (">1") or ends ("|1");
-/// "26000 rank 0/bytes in flight: 3145728": a counter's value.
+/// An event as text: time, track, what happens, its arguments, and the arrow that it is on (">1")
+/// or ends ("|1"). Examples: "21000 rank 0/host: begin launch bucket=0 >1"; for a counter, "26000
+/// rank 0/bytes in flight: 3145728".
 Lines transcript(const Decoded& decoded) {
   Lines lines;
   for (const Event& event : decoded.events) {
@@ -52,7 +53,8 @@ Span span(Track track, const char* name, Duration start, Duration end,
   return {track, name, bucket, at(start), at(end)};
 }
 
-/// Ready at 20 us, launched at 22, started at 24, all there at 26, done at 40.
+/// A bucket that is ready at 20 us, launched at 22 and started at 24. The last rank arrives at 26
+/// and it is done at 40.
 BucketResult bucket() {
   BucketResult one;
   one.bucket = {.parameters = {2, 1}, .bytes = 3_MiB, .limit = 1_MiB, .closed_by = ClosedBy::limit};
@@ -131,7 +133,7 @@ TEST_CASE(
   BucketResult one = bucket();
   one.choice.reset();
   one.exposed_because.clear();
-  one.launch = at(18_us);  // ahead of the gradients
+  one.launch = at(18_us);  // before the gradients
   one.start = at(20_us);
   one.last_arrival = at(20_us);
   const std::string track = " rank 0/buckets/bucket 0 (3.00 MiB): ";
@@ -153,14 +155,15 @@ TEST_CASE(
   const Timeline timeline = of_rank(0, {span(Track::host, "a", ps(-10'000), ps(-1'501)),
                                         span(Track::compute, "b", ps(-1'500), ps(1'499)),
                                         span(Track::communication, "c", ps(1'500), ps(2'000))});
-  // From -10 ns: -1.501 is -2, -1.5 is -1, 1.499 is 1, 1.5 is 2.
+  // Times begin at -10 ns. Rounded, -1.501 is -2, -1.5 is -1, 1.499 is 1 and 1.5 is 2.
   CHECK(transcript(timeline, {}) == Lines{"0 rank 0/host: begin a", "8 rank 0/host: end",
                                           "9 rank 0/compute: begin b", "11 rank 0/compute: end",
                                           "12 rank 0/communication: begin c",
                                           "12 rank 0/communication: end"});
 }
 
-TEST_CASE("perfetto events: the first of spans, gradients, launches and starts becomes zero") {
+TEST_CASE(
+    "perfetto events: the earliest of spans, gradients, launches and starts becomes time zero") {
   const auto first = [](Duration ready, Duration launch, Duration start) {
     BucketResult one = bucket();
     one.ready = at(ready);
@@ -174,7 +177,7 @@ TEST_CASE("perfetto events: the first of spans, gradients, launches and starts b
   CHECK(first(1_us, 2_us, early).starts_with("0 rank 0/communication: mark bucket 0 start"));
 }
 
-TEST_CASE("perfetto events: buckets belong to rank 0 alone, wherever it stands") {
+TEST_CASE("perfetto events: buckets belong to rank 0 only, wherever it is in the list") {
   Timeline timeline = of_rank(1, {span(Track::host, "x", 0_us, 1_us)});
   timeline.ranks.push_back({.rank = 0, .spans = {}});
   timeline.ranks.push_back({.rank = 2, .spans = {}});
@@ -198,7 +201,7 @@ TEST_CASE(
   const TrackInfo& process = decoded.tracks.at(1);
   CHECK(process.process == "rank 4");
   CHECK(process.pid == 5);
-  CHECK(process.child_order == 3);  // by the place each child states
+  CHECK(process.child_order == 3);  // explicit order
   CHECK(process.description == "Time zero: start of forward.\nmade by: hand\non: paper");
   for (std::uint64_t uuid = 2; uuid <= 4; ++uuid) {
     CHECK(decoded.tracks.at(uuid).place == static_cast<int>(uuid));
@@ -209,8 +212,7 @@ TEST_CASE(
   CHECK(decode(perfetto(timeline, {})).tracks.at(1).description == "made by: hand\non: paper");
 }
 
-TEST_CASE(
-    "perfetto events: a measured timeline beside, with processes and a beginning of its own") {
+TEST_CASE("perfetto events: a measured timeline has its own processes and its own start") {
   Timeline measured =
       of_rank(0, {span(Track::compute, "forward", -Duration::microseconds(2), 7_us)});
   measured.clock = "measured";
@@ -224,7 +226,7 @@ TEST_CASE(
   CHECK(process.process == "measured rank 0");
   CHECK(process.pid == 1'000'001);
   CHECK(process.description == "Time zero: measured.");
-  // A measured timeline that begins later moves nothing.
+  // A measured timeline that begins later does not move time zero.
   measured.ranks[0].spans[0].start = at(3_us);
   CHECK(transcript(of_rank(0, {span(Track::compute, "forward", 0_us, 10_us)}), {}, &measured)
             .front() == "0 simulated rank 0/compute: begin forward");
@@ -235,7 +237,7 @@ TEST_CASE(
         }) == 1);
 }
 
-TEST_CASE("perfetto events: slices nest where they can, the longest outside; else a further lane") {
+TEST_CASE("perfetto events: slices nest with the longest outside, or else go to another lane") {
   const auto lanes = [](std::vector<Span> spans) {
     const Decoded decoded = decode(perfetto(of_rank(0, std::move(spans)), {}));
     check_nesting(decoded);
@@ -244,7 +246,7 @@ TEST_CASE("perfetto events: slices nest where they can, the longest outside; els
       if (event.type == 1) lines.push_back(event.name + std::to_string(event.track));
     return lines;
   };
-  // Track 2 is the host's; 3 a further lane of it where one is needed.
+  // Track 2 is the host's. Track 3 is another lane of it, if one is needed.
   CHECK(lanes({span(Track::host, "in", 0_us, 4_us), span(Track::host, "out", 0_us, 9_us)}) ==
         Lines{"out2", "in2"});
   CHECK(lanes({span(Track::host, "a", 0_us, 4_us), span(Track::host, "b", 4_us, 9_us)}) ==
@@ -270,7 +272,7 @@ TEST_CASE(
                                        "40000 rank 0/communication: mark bucket 0 done |1"});
 }
 
-TEST_CASE("perfetto events: each bucket has its own arrow and joins its own spans") {
+TEST_CASE("perfetto events: each bucket has its own arrow through its own spans") {
   Timeline timeline = step();
   timeline.ranks[0].spans.push_back(span(Track::host, "launch", 23_us, 24_us, 1));
   BucketResult second = bucket();
@@ -284,8 +286,7 @@ TEST_CASE("perfetto events: each bucket has its own arrow and joins its own span
     CHECK(std::count(lines.begin(), lines.end(), line) == 1);
 }
 
-TEST_CASE(
-    "perfetto events: of a job's buckets counters say what they move, and names what they hold") {
+TEST_CASE("perfetto events: with a job there are counters, and buckets list their parameters") {
   Cluster cluster = small::node(4);
   LinkLoad ring;
   ring.local[static_cast<std::size_t>(LinkKind::nvlink)] = 1e-12;
@@ -297,7 +298,7 @@ TEST_CASE(
   const Decoded decoded = decode(perfetto({}, {one}, {.job = &job}));
   check_nesting(decoded);
   const Lines lines = transcript(decoded);
-  // 1.5 * 3 MiB in 14 us: 337 GB/s, of each byte a picosecond.
+  // 1.5 * 3 MiB in 14 us are 337 GB/s. The load counts one picosecond for each byte.
   for (const char* line :
        {"20000 rank 0/buckets waiting: 1", "24000 rank 0/buckets waiting: 0",
         "26000 rank 0/bytes in flight: 3.14573e+06", "40000 rank 0/bytes in flight: 0",
@@ -315,7 +316,7 @@ TEST_CASE(
             "parameters") == "fc.weight, conv.bias");
 }
 
-TEST_CASE("perfetto events: of thousands of parameters the first are named") {
+TEST_CASE("perfetto events: only the first of thousands of parameters are named") {
   Workload workload;
   BucketResult one = bucket();
   one.bucket.parameters.clear();

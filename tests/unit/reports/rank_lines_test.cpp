@@ -1,4 +1,4 @@
-// Ranks that differ, in words.
+// Unequal ranks, in words.
 #include <doctest/doctest.h>
 
 #include "rank_lines.hpp"
@@ -9,7 +9,7 @@ using namespace ddpsim::literals;
 
 namespace {
 
-/// Two steps of four ranks: 28 ms of waiting are caused, 20 of them by rank 1.
+/// Two steps of four ranks, which cause 28 ms of waiting. Rank 1 causes 20 of them.
 SimulationResult of_four_ranks() {
   SimulationResult result;
   result.iterations.resize(2);
@@ -28,7 +28,7 @@ std::string lines_of(const SimulationResult& result, std::optional<Duration> ali
   return rank_lines(report, 3, {.width = 200});
 }
 
-/// Two ranks, the second with this share of 20 ms of waiting.
+/// Two ranks that cause 20 ms of waiting, of which the second causes `second`.
 SimulationResult shared(Duration second) {
   SimulationResult result;
   result.ranks = {{.rank = 0, .wait = 1_ms, .times_last = 4, .caused = 20_ms - second},
@@ -38,8 +38,10 @@ SimulationResult shared(Duration second) {
 
 }  // namespace
 
-// A step costs 104 - 95 = 9 ms more. Of 28 ms of waiting a rank has 7, 3.5 a step; 20 of 28 are 71 %.
-TEST_CASE("rank lines: what differing costs, how steps spread, who made whom wait") {
+// A step takes 104 - 95 = 9 ms longer. Each rank has 28 / 4 = 7 ms of waiting, 3.5 ms a step. 20 of
+// 28 are 71 %.
+TEST_CASE(
+    "rank lines: the cost of unequal ranks, how much steps vary, and the waits of each rank") {
   CHECK(lines_of(of_four_ranks(), 95_ms) ==
         R"(Unequal ranks cost 9.00 ms a step on average: with equal ranks it takes 95.0 ms.
 Iterations 3 to 4: median 103 ms (p95 needs 20 iterations, p99 100).
@@ -51,13 +53,13 @@ On average a rank's collectives wait 3.50 ms a step for the last rank, partly wh
 )");
 }
 
-TEST_CASE("rank lines: ranks that are alike take no line") {
+TEST_CASE("rank lines: equal ranks have no line") {
   SimulationResult result = of_four_ranks();
   result.ranks.clear();
   CHECK(lines_of(result, 95_ms).empty());
 }
 
-TEST_CASE("rank lines: without statistics the step itself is held against ranks alike") {
+TEST_CASE("rank lines: without statistics the step itself is compared with that of equal ranks") {
   SimulationResult result = of_four_ranks();
   result.statistics.reset();
   result.step.times.iteration = 97_ms;
@@ -68,7 +70,7 @@ TEST_CASE("rank lines: without statistics the step itself is held against ranks 
   CHECK(lines_of(result).starts_with("On average a rank's collectives wait"));
 }
 
-TEST_CASE("rank lines: percentiles as far as there are iterations enough") {
+TEST_CASE("rank lines: percentiles are printed if there are enough iterations") {
   SimulationResult result = of_four_ranks();
   result.statistics->count = 30;
   result.statistics->p95 = 108_ms;
@@ -79,14 +81,14 @@ TEST_CASE("rank lines: percentiles as far as there are iterations enough") {
       lines_of(result).starts_with("Iterations 3 to 32: median 103 ms, p95 108 ms, p99 109 ms.\n"));
 }
 
-TEST_CASE("rank lines: a rank that causes nine tenths needs no table") {
+TEST_CASE("rank lines: there is no table if one rank causes nine tenths of the waiting") {
   CHECK(lines_of(shared(18_ms)) ==
         "On average a rank's collectives wait 10.0 ms a step for the last rank, partly while it "
         "computes. Rank 1 causes 90 % of that; it is last at 1 collective.\n");
   CHECK(lines_of(shared(18_ms - 1_ps)).find("\n  rank  times last") != std::string::npos);
 }
 
-TEST_CASE("rank lines: of jitter nobody is the culprit, unless a rank is last far too often") {
+TEST_CASE("rank lines: with jitter no rank is blamed unless it is last far too often") {
   SimulationOptions options{.variation = {.jitter = 0.1}};
   const auto lines = [&](const SimulationResult& result) {
     return rank_lines(sample::simulated(result, sample::with(options)), 3, {.width = 200});
@@ -94,20 +96,20 @@ TEST_CASE("rank lines: of jitter nobody is the culprit, unless a rank is last fa
   const std::string chance = "Chance decides which rank is last.\n";
   CHECK(lines(of_four_ranks()).find("Rank 1 causes 71 %") != std::string::npos);
   SimulationResult even = of_four_ranks();
-  even.ranks[0].caused = 12_ms;  // 20 of 38, and 62.5 % would be named
+  even.ranks[0].caused = 12_ms;  // 20 of 38; limit 62.5 %
   CHECK(lines(even).ends_with(chance));
   options.variation.stragglers = {{1, 1.5}};
   CHECK_FALSE(lines(even).ends_with(chance));
 }
 
-TEST_CASE("rank lines: where nobody waits, nothing is said") {
+TEST_CASE("rank lines: without waits nothing is printed") {
   SimulationResult result = of_four_ranks();
   result.statistics.reset();
   for (RankWait& rank : result.ranks) rank.caused = Duration();
   CHECK(lines_of(result).empty());
 }
 
-TEST_CASE("rank lines: the five worst of many, equal ones by rank") {
+TEST_CASE("rank lines: the five worst ranks are listed, equal ones sorted by rank") {
   SimulationResult result;
   for (int rank = 0; rank < 7; ++rank)
     result.ranks.push_back(

@@ -1,4 +1,4 @@
-// The page of `predict`, whole, worked out from the sample step.
+// The whole text of `simulate`, worked out by hand from the sample step.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -15,13 +15,13 @@ std::string page(const SimulationResult& result, const ReportContext& context = 
   return result_text(sample::simulated(result, context), style);
 }
 
-/// From where `begin` is found to the next empty line.
+/// The part of the text from `begin` to the next empty line.
 std::string section(const std::string& text, const std::string& begin) {
   const std::size_t at = text.find(begin);
   return at == std::string::npos ? "" : text.substr(at, text.find("\n\n", at) + 1 - at);
 }
 
-/// The sample's second bucket alone, moved.
+/// A step with only the sample's second bucket, at other times.
 SimulationResult one_bucket(Duration start, Duration last_arrival, Duration end) {
   SimulationResult result = sample::result();
   result.step.buckets.erase(result.step.buckets.begin());
@@ -81,16 +81,17 @@ Bucket 1 is exposed: its last gradient is the end of backward
 )");
 }
 
-TEST_CASE("result page: what does not happen takes no line") {
+TEST_CASE("result page: parts that do not occur have no line") {
   SimulationResult result = sample::result();
   result.timeline = {};
   result.step = {};
-  // One GPU: forward 400, backward 500, optimizer 50 of 950 us.
+  // A step of one GPU takes 950 us: forward 400, backward 500, optimizer 50.
   result.step.times = {
       .iteration = 950_us, .forward = 400_us, .backward = 500_us, .optimizer = 50_us};
   ReportContext context = sample::context(1);
   context.trust.confidence.grade = Grade::b;
-  // 41 cells at width 60: forward to 17.3, backward to 38.8, optimizer to 41. Bars of 10 cells.
+  // At width 60 there are 41 cells. Forward ends at 17.3, backward at 38.8, the optimizer at 41.
+  // Bars have 10 cells.
   CHECK(page(result, context, {.width = 60}) ==
         R"(tiny on dgx1v, 1 GPU: 950 µs a step, no communication.
 80 % interval of the step: 912 to 1120 µs; not calibrated:
@@ -115,17 +116,17 @@ Why the interval runs from -4.0 % to +18 %:
 )");
 }
 
-TEST_CASE("result page: the first line says what a second gets done, as far as it is known") {
+TEST_CASE("result page: the first line says the training speed as far as it is known") {
   const auto speed = [&](const ReportContext& context) {
     const std::string text = page(sample::result(), context);
     const std::size_t from = text.find(" (") + 2;
     return text.substr(from, text.find(')') - from);
   };
   Workload workload = sample::workload();
-  workload.batch_per_gpu = 32;  // 2560 a second on eight
+  workload.batch_per_gpu = 32;  // 2560 samples/s on 8 GPUs
   CHECK(speed(sample::with(workload)) == "2600 samples/s, scaling efficiency 100 %");
   workload.precision = "fp32";
-  // 41 ms of a V100's 15.7 TFLOP/s for the 32 samples of a rank.
+  // The 32 samples of a rank take 41 ms at a V100's 15.7 TFLOP/s.
   workload.sample = SampleWork{.tokens = 512, .flops = 0.041 * 15.7e12 / 32};
   CHECK(speed(sample::with(workload)) ==
         "2600 samples/s, 1300000 tokens/s, MFU 41 %, scaling efficiency 100 %");
@@ -134,7 +135,8 @@ TEST_CASE("result page: the first line says what a second gets done, as far as i
   CHECK(speed(alone) == "320 samples/s, 164000 tokens/s, MFU 41 %");
 }
 
-TEST_CASE("result page: ranks that differ stand below the verdict, to the digits of the grade") {
+TEST_CASE(
+    "result page: unequal ranks are described below the verdict, with the digits of the grade") {
   SimulationResult result = sample::result();
   result.ranks = {{.rank = 0, .wait = 6_ms}, {.rank = 1, .times_last = 1, .caused = 6_ms}};
   ReportContext context = sample::context();
@@ -155,7 +157,8 @@ TEST_CASE("result page: a step without length has no shares") {
   CHECK(text.find("nan") == std::string::npos);
 }
 
-TEST_CASE("result page: exposed without any overlap known; waiting only where there was some") {
+TEST_CASE(
+    "result page: exposed communication without a known overlap; waits only if there are any") {
   SimulationResult result = sample::result();
   result.step.times.wait = Duration();
   CHECK(page(result).find("Communication runs for 20 ms.\n") != std::string::npos);
@@ -169,7 +172,8 @@ TEST_CASE("result page: exposed without any overlap known; waiting only where th
 }
 
 TEST_CASE(
-    "result page: exposed counts from the end of backward, or from the start where that is later") {
+    "result page: exposed time counts from the end of backward, or from the start if that is "
+    "later") {
   // Backward ends at 90 ms.
   CHECK(last_cell(page(one_bucket(88_ms, 89_ms, 95_ms))) == "5.0 ms\n");
   CHECK(last_cell(page(one_bucket(91_ms, 92_ms, 95_ms))) == "4.0 ms\n");
@@ -177,11 +181,11 @@ TEST_CASE(
   CHECK(last_cell(page(one_bucket(88_ms, 89_ms, 90_ms + 1_ps))) == "<0.001 ms\n");
 }
 
-TEST_CASE("result page: instants a hundredth of the step apart are told apart") {
+TEST_CASE("result page: times that differ by a hundredth of the step look different") {
   SimulationResult result = one_bucket(50_ms, 50_ms, 52_ms);
   result.step.buckets.front().ready = sample::at(50.1_ms);
   result.step.buckets.front().launch = sample::at(50_ms);
-  result.step.times.iteration = 10_ms;  // a hundredth: 0.1 ms, three digits
+  result.step.times.iteration = 10_ms;  // 0.1 ms needs three digits
   std::string text = page(result);
   CHECK(text.find("   50.1    50.0   50.0  52.0       2.0  ") != std::string::npos);
   result.step.times.iteration = 11_ms;
@@ -189,7 +193,7 @@ TEST_CASE("result page: instants a hundredth of the step apart are told apart") 
   CHECK(text.find("     50      50     50   52       2.0  ") != std::string::npos);
 }
 
-TEST_CASE("result page: where the width is short the columns go that tell least") {
+TEST_CASE("result page: a narrow terminal drops the least important columns first") {
   const auto head = [](int width) {
     const std::string text =
         section(page(sample::result(), sample::context(), {.width = width}), "  bucket ");
@@ -208,14 +212,14 @@ TEST_CASE("result page: where the width is short the columns go that tell least"
   CHECK(head(44) == "  bucket   MiB  start  end  exposed");
 }
 
-TEST_CASE("result page: gloo has one algorithm and its own column") {
+TEST_CASE("result page: gloo has its own column and only one algorithm") {
   const std::string text = section(page(sample::result(), sample::with(GlooModel{})), "  bucket ");
   CHECK(text.find("  transfer  gloo  exposed\n") != std::string::npos);
   CHECK(text.find("  ring  hidden\n") != std::string::npos);
   CHECK(text.find("Simple") == std::string::npos);
 }
 
-TEST_CASE("result page: 24 buckets stand in full, of 25 the first and the last twelve") {
+TEST_CASE("result page: 24 buckets are all shown, of 25 the first twelve and the last eleven") {
   const auto table_of = [](std::size_t buckets) {
     SimulationResult result = sample::result();
     result.step.buckets.assign(buckets, sample::step().buckets[0]);
@@ -236,7 +240,7 @@ TEST_CASE("result page: 24 buckets stand in full, of 25 the first and the last t
     CHECK(text.find(hidden) == std::string::npos);
 }
 
-TEST_CASE("result page: equal reasons of neighbours are told once, six at most") {
+TEST_CASE("result page: equal reasons of consecutive buckets share a line, at most six lines") {
   SimulationResult result = sample::result();
   result.step.buckets.assign(12, sample::step().buckets[1]);
   const char* reasons[] = {"", "a", "a", "", "a", "b", "c", "d", "e", "f", "f", "f"};
@@ -247,7 +251,7 @@ TEST_CASE("result page: equal reasons of neighbours are told once, six at most")
         "Bucket 6 is exposed: c\nBucket 7 is exposed: d\nBucket 8 is exposed: e\n");
 }
 
-TEST_CASE("result page: an assumed order of parameters is said, a known one is not") {
+TEST_CASE("result page: an assumed order of parameters is mentioned, a known one is not") {
   Workload workload = sample::workload();
   const auto said = [&] {
     return page(sample::result(), sample::with(workload))

@@ -1,4 +1,4 @@
-// Numbers, units and paragraphs as the terminal shows them, at and beside every border.
+// Numbers, units and paragraphs as the terminal shows them, at every limit and next to it.
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -8,7 +8,7 @@
 using namespace ddpsim;
 using namespace ddpsim::literals;
 
-TEST_CASE("text: grade C deserves two digits, A and B three") {
+TEST_CASE("text: grade C has two digits, A and B have three") {
   CHECK(digits_of(Grade::a) == 3);
   CHECK(digits_of(Grade::b) == 3);
   CHECK(digits_of(Grade::c) == 2);
@@ -21,7 +21,7 @@ TEST_CASE("text: significant digits, at most three decimals") {
   CHECK(significant(419.9, 2) == "420");
   CHECK(significant(-98.24, 3) == "-98.2");
   CHECK(significant(5, 2) == "5.0");
-  // Rounding that needs a place more takes a decimal away.
+  // If rounding adds a digit before the point, there is one decimal less.
   CHECK(significant(9.94, 2) == "9.9");
   CHECK(significant(9.96, 2) == "10");
   CHECK(significant(999.4, 3) == "999");
@@ -30,7 +30,7 @@ TEST_CASE("text: significant digits, at most three decimals") {
   CHECK(significant(0.012346, 4) == "0.012");
 }
 
-TEST_CASE("text: what is nearly nothing is not called nothing") {
+TEST_CASE("text: a value close to zero is not printed as zero") {
   CHECK(significant(0, 3) == "0");
   CHECK(significant(0.00049, 2) == "<0.001");
   CHECK(significant(-0.00049, 2) == ">-0.001");
@@ -38,7 +38,7 @@ TEST_CASE("text: what is nearly nothing is not called nothing") {
   CHECK(significant(std::numeric_limits<double>::infinity(), 2) == "inf");
 }
 
-TEST_CASE("text: ends of an interval get up to two digits more where they would read alike") {
+TEST_CASE("text: ends of an interval get up to two more digits if they would look the same") {
   CHECK(interval_text(12, 28, 2, " %") == "12 % to 28 %");
   CHECK(interval_text(1.88, 1.93, 2) == "1.88 to 1.93");
   CHECK(interval_text(1.881, 1.883, 2) == "1.881 to 1.883");
@@ -47,7 +47,7 @@ TEST_CASE("text: ends of an interval get up to two digits more where they would 
   CHECK(time_interval(1100_us, 1200_us, 2, TimeUnit::milliseconds) == "1.1 to 1.2");
 }
 
-TEST_CASE("text: milliseconds from one on, of whichever sign") {
+TEST_CASE("text: times from one millisecond on are in milliseconds, whatever their sign") {
   CHECK(unit_for(1_ms) == TimeUnit::milliseconds);
   CHECK(unit_for(1_ms - 1_ps) == TimeUnit::microseconds);
   CHECK(unit_for(-Duration::milliseconds(1)) == TimeUnit::milliseconds);
@@ -62,24 +62,24 @@ TEST_CASE("text: milliseconds from one on, of whichever sign") {
   CHECK(time_number(1500_us, 2, TimeUnit::milliseconds) == "1.5");
 }
 
-TEST_CASE("text: as few digits as keep times apart that differ by the least worth telling") {
+TEST_CASE("text: the fewest digits that print times differing by the given least differently") {
   const auto digits = [](std::vector<Duration> times, Duration least) {
     return digits_apart(std::move(times), 2, least, TimeUnit::milliseconds);
   };
-  // To two digits 106 and 107 are both 110.
+  // With two digits both 106 and 107 are 110.
   CHECK(digits({107_ms, 106_ms}, 1_ms) == 3);
   CHECK(digits({107_ms, 106_ms}, 1_ms + 1_ps) == 2);
-  // 110 is 4 ms from 106, and neither is alike 120.
+  // 110 is 4 ms from 106, and both look different from 120.
   CHECK(digits({110_ms, 120_ms, 106_ms}, 4_ms) == 3);
   CHECK(digits({110_ms, 120_ms, 106_ms}, 5_ms) == 2);
   CHECK(digits({100_ms, 100.1_ms}, 0.1_ms) == 4);
   CHECK(digits({100_ms, 100.01_ms}, 0.01_ms) == 4);  // five would be needed
-  CHECK(digits({106_ms, 106_ms}, Duration()) == 2);  // equal times are alike
+  CHECK(digits({106_ms, 106_ms}, Duration()) == 2);  // equal times
   CHECK(digits({}, 1_ms) == 2);
   CHECK(digits_apart({990_us, 991_us}, 2, 1_us, TimeUnit::microseconds) == 3);
 }
 
-TEST_CASE("text: a cap is written as people write it, to four digits") {
+TEST_CASE("text: a cap is written with at most four digits, without trailing zeros") {
   CHECK(cap_text(0) == "0");
   CHECK(cap_text(25) == "25");
   CHECK(cap_text(25.1) == "25.1");
@@ -92,7 +92,7 @@ TEST_CASE("text: a cap is written as people write it, to four digits") {
   CHECK(cap_text(5000) == "5000");
 }
 
-TEST_CASE("text: a percentage is neither rounded to all nor to nothing") {
+TEST_CASE("text: a percentage is rounded neither to 100 nor to 0") {
   CHECK(percent_text(0) == "0 %");
   CHECK(percent_text(0.0099) == "<0.01 %");
   CHECK(percent_text(0.0101) == "0.010 %");
@@ -109,7 +109,7 @@ TEST_CASE("text: a percentage is neither rounded to all nor to nothing") {
   CHECK(percent_text(-123.4) == "-123 %");
 }
 
-TEST_CASE("text: mebibytes to two decimals, never rounded to nothing") {
+TEST_CASE("text: mebibytes have two decimals and are never rounded to zero") {
   CHECK(mebibytes(0_B) == "0.00");
   CHECK(mebibytes(1_B) == "<0.01");
   CHECK(mebibytes(5242_B) == "<0.01");  // 0.005 MiB are 5242.88 bytes
@@ -124,7 +124,7 @@ TEST_CASE("text: one is singular, none and several are plural") {
   CHECK(counted(2, "GPU") == "2 GPUs");
 }
 
-TEST_CASE("text: control characters become spaces or question marks, all else stays") {
+TEST_CASE("text: control characters become spaces or question marks, other characters stay") {
   CHECK(printable("a\nb\tc") == "a b c");
   CHECK(printable("\x1b[2J\x7f\x1f\r") == "?[2J???");
   CHECK(printable(" ~µ…") == " ~µ…");
@@ -145,7 +145,7 @@ TEST_CASE("text: cut at the end") {
   CHECK(shortened("µµµ", 2) == "µ…");
 }
 
-TEST_CASE("text: cut in the middle, the end a character longer where the halves differ") {
+TEST_CASE("text: cut in the middle, with the longer half at the end") {
   CHECK(shortened_middle("abcdefgh", 8) == "abcdefgh");
   CHECK(shortened_middle("abcdefgh", 7) == "abc…fgh");
   CHECK(shortened_middle("abcdefgh", 6) == "ab…fgh");
@@ -154,7 +154,7 @@ TEST_CASE("text: cut in the middle, the end a character longer where the halves 
   CHECK(shortened_middle("äbcdefgö", 4) == "ä…gö");
 }
 
-TEST_CASE("text: words are broken at the width, indented from the second line on") {
+TEST_CASE("text: lines are wrapped at the width and indented from the second line on") {
   CHECK(wrapped("", 10, 2) == "\n");
   CHECK(wrapped("aa bb cc", 5, 2) == "aa bb\n  cc\n");
   CHECK(wrapped("aa bb cc", 4, 2) == "aa\n  bb\n  cc\n");
@@ -171,7 +171,7 @@ TEST_CASE("text: a percent sign stays with its number") {
   CHECK(wrapped("is 12 %", 4, 0) == "is\n12 %\n");
 }
 
-TEST_CASE("text: a bar of eighths, never longer than all, never nothing where there is something") {
+TEST_CASE("text: a bar is drawn in eighths, is never longer than full and never empty above zero") {
   CHECK(bar(0, 8).empty());
   CHECK(bar(-1, 8).empty());
   CHECK(bar(std::numeric_limits<double>::quiet_NaN(), 8).empty());
@@ -185,7 +185,7 @@ TEST_CASE("text: a bar of eighths, never longer than all, never nothing where th
   CHECK(bar(0.19, 1) == "▎");  // 1.52
 }
 
-TEST_CASE("text: bold and dim only where colour is wanted") {
+TEST_CASE("text: bold and dim are used only with colour") {
   CHECK(bold("x", {}) == "x");
   CHECK(dim("x", {}) == "x");
   CHECK(bold("x", {.colour = true}) == "\x1b[1mx\x1b[0m");

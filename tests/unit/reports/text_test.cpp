@@ -16,7 +16,7 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// Code points of the longest line.
+/// Width of the longest line.
 std::size_t longest_line(const std::string& text) {
   std::istringstream lines(text);
   std::size_t longest = 0;
@@ -49,7 +49,7 @@ TEST_CASE("result text: one GPU has nothing to communicate") {
         "tiny on dgx1v, 1 GPU: about 100 ms a step, no communication.");
 }
 
-TEST_CASE("result text: nothing exposed is said in words") {
+TEST_CASE("result text: without exposed communication the line says that all of it is hidden") {
   SimulationResult result = sample::result();
   result.step.times.exposed_communication = Duration();
   result.step.times.buffer_broadcast = Duration();
@@ -67,7 +67,7 @@ TEST_CASE("result text: grade C prints two digits, a better grade three") {
   CHECK(contains(first_line(text_of(result, context)), ": 98.2 ms a step ("));
 }
 
-TEST_CASE("result text: short steps are told in microseconds") {
+TEST_CASE("result text: short steps are in microseconds") {
   SimulationResult result = sample::result();
   result.step.times.iteration = 840_us;
   CHECK(contains(first_line(text_of(result)), ": about 840 µs a step ("));
@@ -83,7 +83,7 @@ TEST_CASE("result text: the verdict names the largest loss") {
 }
 
 // The sample step takes 100 ms, and its iterations 98 and 106 ms: 102 on average.
-TEST_CASE("result text: over iterations the first line speaks of their average, not of the last") {
+TEST_CASE("result text: with several iterations the first line has their mean, not the last one") {
   SimulationResult result = sample::result();
   result.statistics = IterationStatistics{.first = 3, .count = 2, .mean = result.step.times};
   result.statistics->mean.iteration = 102_ms;
@@ -95,7 +95,7 @@ TEST_CASE("result text: over iterations the first line speaks of their average, 
   CHECK(contains(first_line(text_of(result, context)), ": 102 ms a step in iteration 3 ("));
 }
 
-TEST_CASE("result text: who holds up collectives is said behind what they block") {
+TEST_CASE("result text: the line names who delays collectives if most blocking time is waiting") {
   SimulationResult result = sample::result();
   StepTimes& times = result.step.times;
   const auto waits_last = [&] {
@@ -112,8 +112,8 @@ TEST_CASE("result text: who holds up collectives is said behind what they block"
   CHECK(contains(first_line(text_of(result, slow)), "waiting for rank 5, the slowest; largest"));
 }
 
-// Waits of 30, and all-reduces that wait slow compute by another 15: 45 of 100.
-TEST_CASE("result text: what ranks that differ cost is more than the waits for them") {
+// The waits take 30 ms, and all-reduces that wait slow compute by another 15: 45 of 100.
+TEST_CASE("result text: unequal ranks cost more than the waits for them") {
   SimulateReport report = sample::simulated();
   StepTimes& times = report.result.step.times;
   times.loss = small::lost({{LossCause::straggler, 30_ms}, {LossCause::interference, 20_ms}});
@@ -125,7 +125,8 @@ TEST_CASE("result text: what ranks that differ cost is more than the waits for t
   CHECK(contains(first(), "largest loss: waiting for stragglers, 30 ms"));
 }
 
-TEST_CASE("result text: what a measured step leaves over is no overhead of other people's jobs") {
+TEST_CASE(
+    "result text: the rest of a measured step is called unexplained, not multi-GPU overhead") {
   SimulateReport report = sample::simulated();
   StepTimes& times = report.result.step.times;
   times.unexplained = 7_ms;
@@ -139,7 +140,7 @@ TEST_CASE("result text: what a measured step leaves over is no overhead of other
   CHECK_FALSE(contains(measured, "multi-GPU overhead"));
 }
 
-TEST_CASE("result text: today's step is replayed before anything else is said") {
+TEST_CASE("result text: the replay of the current step comes first after the verdict") {
   ReportContext context = sample::context();
   context.trust.replay = Replay{104_ms, 101_ms};
   CHECK(contains(text_of(sample::result(), context),
@@ -148,7 +149,7 @@ TEST_CASE("result text: today's step is replayed before anything else is said") 
   CHECK(contains(text_of(sample::result(), context), "(10 % too slow).\n"));
 }
 
-TEST_CASE("result text: how sure in one line of words, every reason behind it") {
+TEST_CASE("result text: the interval is one line, and its reasons come with all details") {
   ReportContext context = sample::context();
   context.trust.confidence.because = {"the cluster is not calibrated", "and so on"};
   const std::string whole = text_of(sample::result(), context, {.width = 1000});
@@ -159,7 +160,7 @@ TEST_CASE("result text: how sure in one line of words, every reason behind it") 
   CHECK_FALSE(contains(first, "and so on"));
 }
 
-TEST_CASE("result text: each bucket says whether it is hidden, and why not") {
+TEST_CASE("result text: each bucket is hidden or has the reason why not") {
   const std::string text = text_of(sample::result());
   CHECK(contains(text, "ring Simple x12"));
   CHECK(contains(text, "hidden\n"));
@@ -183,7 +184,7 @@ TEST_CASE("result text: warnings follow the verdict, the hint for the next comma
   CHECK(text.ends_with("\n\nNext: ddpsim tune tiny dgx1v\n"));
 }
 
-TEST_CASE("result text: lines after the verdict keep to the width, whatever it is") {
+TEST_CASE("result text: lines after the verdict are wrapped at the width") {
   ReportContext context = sample::context();
   context.trust.warnings.add(std::string(30, 'a') + " " + std::string(30, 'b') + " " +
                              std::string(30, 'c'));
@@ -191,11 +192,11 @@ TEST_CASE("result text: lines after the verdict keep to the width, whatever it i
     const std::string text = text_of(sample::result(), context, {.width = width});
     CAPTURE(width);
     CHECK(longest_line(text.substr(text.find('\n') + 1)) <= static_cast<std::size_t>(width));
-    CHECK_FALSE(contains(text, "\n  %"));  // a percent sign stays with its number
+    CHECK_FALSE(contains(text, "\n  %"));  // "12 %" is not split
   }
 }
 
-TEST_CASE("result text: many buckets are shown from both ends") {
+TEST_CASE("result text: of many buckets the first and the last are shown") {
   SimulationResult result = sample::result();
   result.step.buckets.assign(100, sample::step().buckets[0]);
   const std::string text = text_of(result);
@@ -216,7 +217,7 @@ TEST_CASE("result text: colour only when asked for") {
   CHECK(text.rfind("\x1b[1mtiny on", 0) == 0);
 }
 
-TEST_CASE("tune text: a gain nobody could measure keeps the default") {
+TEST_CASE("tune text: the default is kept if no gain can be measured") {
   CHECK(first_line(tune_text(sample::tuned(sample::keep()), {})) ==
         "Keep the default bucket_cap_mb: no bucket cap saves more than 0.20 ms of 98 ms, and less "
         "than "
@@ -230,7 +231,7 @@ TEST_CASE("tune text: the default may be the best there is") {
         "Keep the default bucket_cap_mb: no other bucket assignment is faster (98 ms a step).");
 }
 
-TEST_CASE("tune text: a gain of caps that nobody types is not acted on") {
+TEST_CASE("tune text: a gain that only unusual caps have is not advised") {
   TuneResult tune = sample::keep();
   tune.best.iteration = 90_ms;
   CHECK(first_line(tune_text(sample::tuned(tune), {})) ==
@@ -238,8 +239,7 @@ TEST_CASE("tune text: a gain of caps that nobody types is not acted on") {
         "be measured. The fastest of all caps, 50 to 54.5 MiB, may save 8.0 ms.");
 }
 
-TEST_CASE(
-    "tune text: what must be measured first comes with its command and what each outcome means") {
+TEST_CASE("tune text: a measurement comes with its command and the meaning of each outcome") {
   TuneResult tune = sample::keep();
   tune.best.iteration = 90_ms;
   tune.recommended.measure_first =
@@ -280,7 +280,7 @@ TEST_CASE("tune text: a worthwhile cap comes with its interval and the line to p
   CHECK(contains(text, "Best partition found: 280 ms in 2 buckets (1.00, 2.00 MiB)"));
 }
 
-TEST_CASE("tune text: the first line says where a recommendation is a guess") {
+TEST_CASE("tune text: the first line says if a recommendation is a guess") {
   ReportContext context = sample::context();
   context.trust.confidence.beyond = "64 nodes lie beyond the calibrated range (1..2 nodes)";
   CHECK(first_line(tune_text(sample::tuned(sample::set(), context), {}))
@@ -289,7 +289,8 @@ TEST_CASE("tune text: the first line says where a recommendation is a guess") {
 }
 
 TEST_CASE(
-    "result text: steps that overlap are said, and what is hidden counts from forward's begin") {
+    "result text: overlapping steps are mentioned, and hidden time counts from the start of "
+    "forward") {
   SimulationResult result = sample::result();
   CHECK(text_of(result).find("Steps overlap") == std::string::npos);
   StepTimes& times = result.step.times;
@@ -305,30 +306,30 @@ TEST_CASE(
   CHECK(text.find("-") == text.find("-4.0 %"));
 }
 
-TEST_CASE("tune text: a replay that misses today's step is in the first line") {
+TEST_CASE("tune text: the first line says how much the replay differs from the current step") {
   ReportContext context = sample::context();
   context.trust.replay = Replay{330_ms, 320_ms};  // 3 %: reproduced
   CHECK(
       first_line(tune_text(sample::tuned(sample::set(), context), {})).ends_with("data sheets)."));
-  context.trust.replay = Replay{350_ms, 320_ms};  // less than the gain of 41 ms
+  context.trust.replay = Replay{350_ms, 320_ms};  // off by 30 ms
   CHECK(first_line(tune_text(sample::tuned(sample::set(), context), {}))
             .ends_with("The replay differs from the current step by 30 ms (8.6 %); the gain is the "
                        "mean of blaming compute and of blaming communication."));
 }
 
-TEST_CASE("tune text: steps that differ by what can be measured are not printed alike") {
+TEST_CASE("tune text: steps that differ measurably are printed differently") {
   TuneResult tune = sample::keep();
   tune.default_setting.iteration = 106_ms;
   tune.curve = {sample::point(1, 107_ms, 60), tune.default_setting, sample::point(25, 105_ms, 4)};
   tune.best = tune.curve[2];
   const std::string text = tune_text(sample::tuned(tune), {});
   for (const char* step : {" 107 ", " 106 ", " 105 "}) CHECK(contains(text, step));
-  CHECK(contains(first_line(text), "of 110 ms"));  // a time by itself keeps its two digits
+  CHECK(contains(first_line(text), "of 110 ms"));  // keeps two digits
   tune.recommended.measurable = 5_ms;
   CHECK_FALSE(contains(tune_text(sample::tuned(tune), {}), " 107 "));
 }
 
-TEST_CASE("tune text: a long curve is told by at most fifteen points, the marked ones among them") {
+TEST_CASE("tune text: a long curve has at most fifteen rows, which include the marked points") {
   TuneResult tune = sample::keep();
   tune.curve.clear();
   for (int cap = 1; cap <= 300; ++cap) tune.curve.push_back(sample::point(cap, 99_ms, 3));
@@ -359,7 +360,7 @@ TEST_CASE("tune text: a long curve is told by at most fifteen points, the marked
       "were simulated: those estimated fastest, and a sample of the others; the longest"));
 }
 
-TEST_CASE("tune text: of the caps that give one bucketing, the roundest is shown") {
+TEST_CASE("tune text: of the caps with the same buckets, the roundest is shown") {
   TuneResult tune = sample::keep();
   tune.curve[2].bucket_cap_mb = 25.04;
   tune.curve[2].first_bucket_mb = 25.04;
@@ -368,7 +369,7 @@ TEST_CASE("tune text: of the caps that give one bucketing, the roundest is shown
   CHECK(contains(text, " 25  24.86 to 25.04 "));
 }
 
-TEST_CASE("tune text: only the default itself is called so; another first bucket is named") {
+TEST_CASE("tune text: only the default is called default; another first bucket is named") {
   TuneResult tune = sample::keep();
   CurvePoint apart = sample::point(std::nullopt, 97_ms, 5);
   apart.first_bucket_mb = 12.5;
@@ -378,7 +379,7 @@ TEST_CASE("tune text: only the default itself is called so; another first bucket
   CHECK(contains(tune_text(sample::tuned(tune), {}), "first bucket 12.5 MiB, fastest"));
 }
 
-TEST_CASE("tune text: a recommended cap marks the bucketing it gives") {
+TEST_CASE("tune text: a recommended cap marks the row of its buckets") {
   TuneResult tune = sample::set();
   tune.recommended.bucket_cap_mb = 62;
   const std::string text = tune_text(sample::tuned(tune), {});
@@ -398,12 +399,12 @@ TEST_CASE("buckets text: what is in each bucket and why it closed") {
         "       1        2  2.00  2097152      25.00  no tensors left  conv.bias .. conv.weight\n");
 }
 
-TEST_CASE("buckets text: no parameter, no bucket") {
+TEST_CASE("buckets text: without parameters there are no buckets") {
   CHECK(buckets_text({}, sample::workload(), {}) ==
         "No buckets: no parameter takes part in DDP.\n");
 }
 
-TEST_CASE("CSV: units in the heads, one row per bucket, fields quoted where they must be") {
+TEST_CASE("CSV: units are in the heads, each bucket has a row, and fields are quoted if needed") {
   SimulationResult result = sample::result();
   result.step.buckets[0].exposed_because = "a, \"b\"";
   std::istringstream lines(result_csv(result));
@@ -432,7 +433,7 @@ TEST_CASE("CSV: curve and bucket assignment") {
         "0,2097152,2,26214400,end,float32,1 0\n");
 }
 
-TEST_CASE("result text: line 1 doubts a replay that today's measured step contradicts") {
+TEST_CASE("result text: line 1 doubts a replay that the measured step contradicts") {
   ReportContext context = sample::context();
   context.trust.replay = Replay{60_ms, 100_ms};
   CHECK(first_line(text_of(sample::result(), context)).find("but the current step") ==

@@ -25,13 +25,14 @@ Timeline on_rank(int rank, std::vector<Span> spans) {
 }  // namespace
 
 TEST_CASE(
-    "timeline difference: spans are matched by track, name and bucket, pieces of one are joined") {
+    "timeline difference: spans with the same track, name and bucket are joined and matched") {
   const Timeline predicted =
       on_rank(0, {span(Track::compute, "backward", 0, 10_us, 20_us),
                   span(Track::compute, "backward", 1, 21_us, 30_us),
                   span(Track::communication, "all_reduce", 0, 15_us, 25_us),
                   span(Track::communication, "all_reduce", 1, 30_us, 45_us)});
-  // The measured backward knows no buckets, so neither does the difference; a bucket more was measured.
+  // The measured backward has no buckets, so the difference has none either. One more bucket was
+  // measured.
   const Timeline measured =
       on_rank(0, {span(Track::compute, "backward", std::nullopt, 11_us, 33_us),
                   span(Track::communication, "all_reduce", 0, 16_us, 27_us),
@@ -52,7 +53,8 @@ TEST_CASE(
   CHECK_FALSE(result->spans[3].predicted);
 }
 
-TEST_CASE("timeline difference: the lowest rank both hold, nothing where they share none") {
+TEST_CASE(
+    "timeline difference: the lowest common rank is compared, and without one there is none") {
   Timeline predicted = on_rank(0, {});
   predicted.ranks.push_back({.rank = 2, .spans = {}});
   CHECK(difference(predicted, on_rank(2, {}), "m.json")->rank == 2);
@@ -61,7 +63,7 @@ TEST_CASE("timeline difference: the lowest rank both hold, nothing where they sh
 
 namespace {
 
-/// What was predicted in 40 ms and measured in 50; times in ms.
+/// A step that is predicted to take 40 ms and was measured at 50. Arguments are in ms.
 TimelineDifference sample_difference() {
   const auto extent = [](double start, double end) {
     return Extent{TimePoint(Duration::milliseconds(start)), TimePoint(Duration::milliseconds(end))};
@@ -83,7 +85,8 @@ std::string page(const TimelineDifference& difference) {
 
 }  // namespace
 
-TEST_CASE("timeline difference page: each edge predicted, measured, and predicted less measured") {
+TEST_CASE(
+    "timeline difference page: each start and end predicted, measured, and their difference") {
   CHECK(page(sample_difference()) ==
         R"(Compared with m.json: rank 3 took 50.00 ms, predicted 40.00 ms (-20.0 %).
 Each span in ms: predicted, measured, and predicted minus measured:
@@ -96,7 +99,8 @@ Only measured: optimizer.
 }
 
 TEST_CASE(
-    "timeline difference page: nothing alone takes no line, nothing measured has no percentage") {
+    "timeline difference page: no line for missing spans if there are none, no percentage of "
+    "zero") {
   TimelineDifference one = sample_difference();
   one.spans.resize(1);
   one.spans[0].measured = one.spans[0].predicted;
@@ -109,7 +113,7 @@ Each span in µs: predicted, measured, and predicted minus measured:
 )");
 }
 
-TEST_CASE("timeline difference page: it stands in the page of the step") {
+TEST_CASE("timeline difference page: it is a part of the text of the step") {
   SimulateReport report = sample::simulated({});
   report.measured = sample_difference();
   report.context.trust.warnings.add("careful");
@@ -137,7 +141,7 @@ TEST_CASE("timeline difference document: under measured, an absent side is null"
 
 TEST_CASE(
     "timeline difference: one span of several pieces lasts from the first start to the last end") {
-  // Pieces out of order, on both sides; tracks and names keep spans apart.
+  // The pieces are out of order on both sides. Spans with another track or name stay separate.
   const Timeline predicted = on_rank(
       0,
       {span(Track::compute, "copy", 0, 20_us, 25_us), span(Track::compute, "copy", 0, 10_us, 12_us),
@@ -162,7 +166,7 @@ TEST_CASE(
   CHECK(result->measured.start == TimePoint(11_us));
 }
 
-TEST_CASE("timeline difference: of several ranks in common the lowest, wherever it stands") {
+TEST_CASE("timeline difference: of several common ranks the lowest is compared, in any order") {
   Timeline predicted = on_rank(5, {});
   predicted.ranks.push_back({.rank = 2, .spans = {}});
   predicted.ranks.push_back({.rank = 3, .spans = {}});
@@ -171,7 +175,8 @@ TEST_CASE("timeline difference: of several ranks in common the lowest, wherever 
   CHECK(difference(predicted, measured, "")->rank == 2);
 }
 
-TEST_CASE("timeline difference: buckets are told apart only where both sides do, track by track") {
+TEST_CASE(
+    "timeline difference: buckets are separate only if both sides separate them on that track") {
   const Timeline predicted = on_rank(0, {span(Track::compute, "copy", std::nullopt, 1_us, 2_us),
                                          span(Track::host, "copy", 1, 3_us, 4_us)});
   const Timeline measured = on_rank(

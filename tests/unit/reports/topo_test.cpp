@@ -1,4 +1,5 @@
-// A cluster as a page and a document. The box: two GPUs on an NVSwitch, a PCIe switch with both and a NIC, one CPU.
+// A cluster as text and JSON. The box has two GPUs on an NVSwitch, a PCIe switch with both GPUs and
+// a NIC, and one CPU.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -26,7 +27,7 @@ NodeGraph box_graph() {
   return graph;
 }
 
-/// Four nodes of the box.
+/// Four such boxes.
 TopoReport four_boxes() {
   TopoReport report;
   Cluster& cluster = report.topology.cluster;
@@ -80,7 +81,7 @@ TopoReport four_boxes() {
   return report;
 }
 
-/// Two GPUs joined by NVLink alone, on one node.
+/// One node with two GPUs that only NVLink connects.
 TopoReport pair() {
   TopoReport report;
   Cluster& cluster = report.topology.cluster;
@@ -106,8 +107,8 @@ std::string page(const TopoReport& report, int width = 100) {
 
 }  // namespace
 
-// Rings: 3 * 8 GB/s. Raising the NIC pays up to 30 / 24 times. The first tree over four nodes hangs 2 below 0, 1 and
-// 3 below 2; the other mirrors it.
+// The rings have 3 * 8 GB/s. A faster NIC helps up to 30 / 24 times. In the first tree over four
+// nodes, 2 is below 0, and 1 and 3 are below 2. The second tree mirrors it.
 TEST_CASE("topo page: four nodes behind leaves and spines") {
   CHECK(page(four_boxes()) ==
         R"(box: 8 GPUs in 4 nodes, bound by the NIC at 24 GB/s of bus bandwidth.
@@ -200,7 +201,7 @@ TEST_CASE("topo page: one GPU sends nothing") {
   CHECK(text.ends_with("\nnode\n  └─ gpu0\n\nchannels\n  one GPU: nothing to send\n"));
 }
 
-TEST_CASE("topo page: more ranks than can be laid out have no bottleneck") {
+TEST_CASE("topo page: there is no bottleneck if there are too many ranks to lay out") {
   TopoReport report = pair();
   report.bottleneck.reset();
   report.topology.cluster.nodes = 40'000;
@@ -218,7 +219,7 @@ TEST_CASE("topo page: channels use only one kind of link") {
                        "17.5 GB/s.\n"));
 }
 
-TEST_CASE("topo page: types of nodes under their names") {
+TEST_CASE("topo page: types of nodes have their names") {
   TopoReport report = four_boxes();
   report.topology.node_types.push_back(report.topology.node_types[0]);
   report.topology.node_types[0].count = 3;
@@ -235,7 +236,7 @@ TEST_CASE("topo page: types of nodes under their names") {
   CHECK(mentions(text, "\n  other\n   2 ×  nic0"));
 }
 
-TEST_CASE("topo page: an unverified cluster with a calibration says what that rests on") {
+TEST_CASE("topo page: the evidence of an unverified cluster is its calibration") {
   TopoReport report = four_boxes();
   Calibration calibration;
   calibration.shapes = {{.nodes = 4, .gpus_per_node = 2}};
@@ -243,7 +244,7 @@ TEST_CASE("topo page: an unverified cluster with a calibration says what that re
   CHECK(mentions(page(report), "  evidence    the cluster is calibrated with 1 log of it\n"));
 }
 
-TEST_CASE("topo page: what is assumed of connections, and figures hardly meant") {
+TEST_CASE("topo page: assumptions about connections, and doubtful values") {
   TopoReport report = four_boxes();
   Cluster& cluster = report.topology.cluster;
   cluster.verified = false;
@@ -255,7 +256,7 @@ TEST_CASE("topo page: what is assumed of connections, and figures hardly meant")
       text, "3.3 to 3.9; the bound above is the NICs' alone\n  doubtful    a NIC of 0.1 GB/s"));
 }
 
-TEST_CASE("topo page: 32 nodes have their trees drawn, 33 have not") {
+TEST_CASE("topo page: trees are drawn up to 32 nodes") {
   TopoReport report = four_boxes();
   report.topology.cluster.nodes = 32;
   CHECK(mentions(page(report), "nodes, one  0-(16-("));
@@ -263,7 +264,7 @@ TEST_CASE("topo page: 32 nodes have their trees drawn, 33 have not") {
   CHECK_FALSE(mentions(page(report), "nodes, one"));
 }
 
-TEST_CASE("topo page: sixteen orders stand in full, more are counted") {
+TEST_CASE("topo page: sixteen orders are printed, more are counted") {
   TopoReport report = pair();
   auto& channels = report.topology.node_types[0].channels;
   channels.clear();
@@ -276,7 +277,7 @@ TEST_CASE("topo page: sixteen orders stand in full, more are counted") {
   CHECK(mentions(page(report), "   1 ×  15 \n  and 2 further orders\n"));
 }
 
-TEST_CASE("topo page: 24 devices have a matrix, 25 are too many") {
+TEST_CASE("topo page: up to 24 devices have a matrix") {
   TopoReport report = pair();
   NodeGraph& graph = report.topology.node_types[0].graph;
   const auto grow_to = [&](std::size_t count) {
@@ -290,7 +291,7 @@ TEST_CASE("topo page: 24 devices have a matrix, 25 are too many") {
                  "\nmatrix\n  25 devices are too many to print; --json has them all\n"));
 }
 
-TEST_CASE("topo document: whole") {
+TEST_CASE("topo document: every key") {
   TopoReport report = four_boxes();
   NodeType& type = report.topology.node_types[0];
   type.channels = {{{0, 1}, 0, std::nullopt}};

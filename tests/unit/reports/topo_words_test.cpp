@@ -1,4 +1,4 @@
-// Links of a cluster in words, and one node as a drawn tree.
+// A cluster's links in words, and one node drawn as a tree.
 #include <doctest/doctest.h>
 
 #include "node_drawing.hpp"
@@ -7,7 +7,7 @@
 using namespace ddpsim;
 using namespace ddpsim::literals;
 
-TEST_CASE("topo words: kinds of links, one NIC or several") {
+TEST_CASE("topo words: the kinds of links, with one NIC or several") {
   Cluster cluster;
   cluster.network.nics_per_node = 1;
   CHECK(kind_words(LinkKind::nvlink, cluster) == "NVLink");
@@ -28,7 +28,7 @@ TEST_CASE("topo words: kinds of links, one NIC or several") {
   CHECK(kind_word(SwitchPlan::Kind::stated) == "list");
 }
 
-TEST_CASE("topo words: what joins GPUs") {
+TEST_CASE("topo words: how GPUs are connected") {
   Cluster cluster;
   cluster.intra = {.kind = IntraKind::none, .per_gpu = 12.5_GBps, .links_per_gpu = 1};
   CHECK(joined_words(cluster) == "nothing");
@@ -43,7 +43,7 @@ TEST_CASE("topo words: what joins GPUs") {
   CHECK(joined_words(cluster) == "NVSwitch, 12.5 GB/s per GPU (1 NVLink)");
 }
 
-TEST_CASE("topo words: how switches join nodes") {
+TEST_CASE("topo words: how switches connect nodes") {
   Topology topology;
   topology.cluster.network = {
       .kind = NetworkKind::infiniband, .nics_per_node = 1, .per_nic = 25_GBps};
@@ -66,8 +66,7 @@ TEST_CASE("topo words: how switches join nodes") {
   CHECK(words({}) == "1 × 25 GB/s ib per node, one switch, no GPUDirect");
 }
 
-TEST_CASE(
-    "node drawing: two CPUs, each with what hangs on it; the wire between them is not a branch") {
+TEST_CASE("node drawing: two CPUs, each with its devices; the link between them is not a branch") {
   NodeGraph graph;
   graph.vertices = {{VertexKind::cpu, "cpu0"},
                     {VertexKind::cpu, "cpu1"},
@@ -82,7 +81,7 @@ TEST_CASE(
         std::string::npos);
 }
 
-TEST_CASE("node drawing: one NVLink has no count, an NVSwitch alone is no root") {
+TEST_CASE("node drawing: a single NVLink has no count, and an NVSwitch is not a root") {
   NodeGraph graph;
   graph.vertices = {
       {VertexKind::nvswitch, "nvs"}, {VertexKind::gpu, "gpu0"}, {VertexKind::gpu, "gpu1"}};
@@ -91,7 +90,7 @@ TEST_CASE("node drawing: one NVLink has no count, an NVSwitch alone is no root")
   CHECK(draw_node(graph, {}) == "  ├─ gpu0  NVLink nvs 25 GB/s gpu1\n  └─ gpu1  NVLink gpu0\n");
 }
 
-TEST_CASE("node drawing: what no wire joins to a CPU stands beside it") {
+TEST_CASE("node drawing: a device without a link to a CPU is a root") {
   NodeGraph graph;
   graph.vertices = {
       {VertexKind::cpu, "cpu0"}, {VertexKind::nic, "nic0"}, {VertexKind::gpu, "gpu0"}};

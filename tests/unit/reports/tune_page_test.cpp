@@ -1,4 +1,4 @@
-// The page of `tune`, whole, and each of its verdicts on either side of what decides it.
+// The whole text of `tune`, and each of its verdicts on either side of its condition.
 #include <doctest/doctest.h>
 
 #include "first_line.hpp"
@@ -24,7 +24,7 @@ CurvePoint point(std::optional<double> cap, std::pair<double, double> range, Dur
   return point;
 }
 
-/// Four bucketings and one out of reach; 60 MiB is advised.
+/// Four bucket assignments and one that cannot be set. 60 MiB is advised.
 TuneResult advised() {
   TuneResult tune = sample::set();
   tune.default_setting = point(std::nullopt, {0, 0}, 320_ms, 30_ms, 5);
@@ -38,7 +38,7 @@ TuneResult advised() {
   return tune;
 }
 
-/// The default is kept: 98 ms, and the best cap gains 8, with 1 measurable.
+/// The default is kept. It takes 98 ms, the best cap gains 8 ms, and 1 ms is measurable.
 TuneResult kept() {
   TuneResult tune = sample::keep();
   tune.best.iteration = 90_ms;
@@ -57,7 +57,7 @@ ReportContext replayed(Duration measured, Duration predicted) {
   return context;
 }
 
-/// The cells of one row of the curve, from the first that reads so.
+/// The row of the curve that begins with this cap.
 std::string row(const TuneResult& tune, const std::string& cap) {
   const std::string text = page(tune);
   const std::size_t at = text.find(" " + cap + " ", text.find("bucket_cap_mb  ")) + 1;
@@ -66,7 +66,8 @@ std::string row(const TuneResult& tune, const std::string& cap) {
 
 }  // namespace
 
-// Over the bound of 270: 320 by 50, 340 by 70 (all twelve cells), 279 by 9, 300 by 30. To two digits.
+// Above the bound of 270 ms: 320 by 50, 340 by 70 (all twelve cells), 279 by 9, 300 by 30. Numbers
+// have two digits.
 TEST_CASE("tune page: an advised cap") {
   CHECK(
       tune_text(sample::tuned(advised()), {.width = 110}) ==
@@ -95,7 +96,7 @@ Why the interval runs from -4.0 % to +18 %:
 )");
 }
 
-TEST_CASE("tune page: the grade decides digits, the default's step the unit") {
+TEST_CASE("tune page: the grade sets the digits, the default step the unit") {
   ReportContext context = sample::context();
   context.trust.confidence.grade = Grade::b;
   const std::string text = page(advised(), context);
@@ -111,7 +112,7 @@ TEST_CASE("tune page: the grade decides digits, the default's step the unit") {
   CHECK(mentions(first_line(page(tune)), "saves 41000 µs of 900 µs"));
 }
 
-TEST_CASE("tune page: what is set may be the first bucket, or both") {
+TEST_CASE("tune page: the setting may be the first bucket, or both") {
   TuneResult tune = advised();
   tune.recommended.first_bucket_mb = 12.5;
   CHECK(first_line(page(tune))
@@ -120,8 +121,7 @@ TEST_CASE("tune page: what is set may be the first bucket, or both") {
   CHECK(first_line(page(tune)).starts_with("Set the first bucket to 12.5 MiB: saves"));
 }
 
-TEST_CASE(
-    "tune page: of caps that people type, those that do as well and the next ones that do not") {
+TEST_CASE("tune page: round caps that are as good, and the next ones that are worse") {
   TuneResult tune = advised();
   tune.recommended.cap_range_mb = {8.5, 80.5678};
   CHECK(mentions(page(tune), "\nCaps from 10 to 64 MiB do as well, within the 3.0 ms that can be"));
@@ -138,7 +138,7 @@ TEST_CASE(
   CHECK(mentions(page(tune), "\nCaps from 0.5 to 1 MiB do as well, within"));
 }
 
-TEST_CASE("tune page: no best bucketing but the default's") {
+TEST_CASE("tune page: no bucket assignment is faster than the default") {
   TuneResult tune = kept();
   tune.best = tune.default_setting;
   tune.recommended.reason.clear();
@@ -147,13 +147,14 @@ TEST_CASE("tune page: no best bucketing but the default's") {
   tune.recommended.reason = "there is one\nbucket";
   CHECK(first_line(page(tune)) ==
         "Keep the default bucket_cap_mb: there is one bucket (98 ms a step).");
-  tune.best.iteration = 99_ms;  // of caps asked for, all may be slower
+  tune.best.iteration = 99_ms;  // all given caps may be slower
   CHECK(first_line(page(tune)) ==
         "Keep the default bucket_cap_mb: there is one bucket (98 ms a step).");
-  CHECK_FALSE(mentions(page(tune), "Why:"));  // said already
+  CHECK_FALSE(mentions(page(tune), "Why:"));  // already in line 1
 }
 
-TEST_CASE("tune page: a gain below the measurable is named as such, one of just that is not") {
+TEST_CASE(
+    "tune page: a gain too small to measure is called that, one that is just measurable is not") {
   TuneResult tune = kept();
   tune.recommended.measurable = 8_ms + 1_ps;
   CHECK(first_line(page(tune)) ==
@@ -186,7 +187,7 @@ TuneResult either_way() {
   return tune;
 }
 
-TEST_CASE("tune page: a cap that gains for one cause of today's residual alone is two lines") {
+TEST_CASE("tune page: a cap that gains for only one cause of the replay error has two lines") {
   const std::string text = page(either_way(), replayed(98_ms, 88_ms));
   CHECK(first_line(text) ==
         "Keep the default bucket_cap_mb until you know whether the replay of the current step errs "
@@ -196,11 +197,11 @@ TEST_CASE("tune page: a cap that gains for one cause of today's residual alone i
                  "  compute: keep the default bucket_cap_mb\n"
                  "  communication: bucket_cap_mb=50 saves 10 ms or more\n"));
   CHECK(mentions(text, "if communication"));
-  // Two measurements differ by a hundredth.
+  // Two measurements of one job may differ by a hundredth.
   CHECK_FALSE(mentions(page(either_way(), replayed(98_ms, 97.1_ms)), "If the difference"));
 }
 
-TEST_CASE("tune page: steps under both causes stand beside each other where they differ enough") {
+TEST_CASE("tune page: steps for both causes are shown if they differ measurably") {
   TuneResult tune = either_way();
   tune.curve.back().if_communication = tune.curve.back().iteration + 999_us;
   CHECK_FALSE(mentions(page(tune), "if communication"));
@@ -218,7 +219,7 @@ TEST_CASE("tune page: the best setting has no cap") {
         "may save 8.0 ms.");
 }
 
-TEST_CASE("tune page: a recommendation that holds whatever the replay misses") {
+TEST_CASE("tune page: a recommendation that holds for every cause of the replay error") {
   CHECK(first_line(page(advised(), replayed(400_ms, 380_ms)))
             .ends_with("data sheets)."));  // a twentieth
   CHECK(first_line(page(advised(), replayed(400_ms, 378_ms)))
@@ -226,7 +227,7 @@ TEST_CASE("tune page: a recommendation that holds whatever the replay misses") {
                        "the gain is the mean of blaming compute and of blaming communication."));
 }
 
-TEST_CASE("tune page: no cap can be recommended at all, and why") {
+TEST_CASE("tune page: the reason why no cap can be recommended") {
   TuneReport report = sample::tuned(advised());
   report.no_cap_because = "gradients are sparse";
   CHECK(tune_text(report, kWide)
@@ -234,7 +235,7 @@ TEST_CASE("tune page: no cap can be recommended at all, and why") {
                 "No cap is recommended.\nWhy: gradients are sparse.\ntiny on dgx1v, 8 GPUs\n"));
 }
 
-TEST_CASE("tune page: caps asked for stand below the default, all of them") {
+TEST_CASE("tune page: all given caps are listed below the default") {
   TuneResult tune = advised();
   tune.only_caps_asked = true;
   tune.curve = {point(62, {60, 64.5}, 279_ms, 9_ms, 2)};
@@ -247,7 +248,7 @@ TEST_CASE("tune page: caps asked for stand below the default, all of them") {
   CHECK(mentions(page(tune), "\n2 caps asked for; "));
 }
 
-TEST_CASE("tune page: ranges that begin at nothing, hold one cap, or have no simple number") {
+TEST_CASE("tune page: ranges that begin at zero, hold one cap, or hold no short number") {
   TuneResult tune = advised();
   tune.curve[0].cap_range_mb = {0, 1.5};
   CHECK(row(tune, "1").starts_with("1  up to 1.5 "));
@@ -255,11 +256,11 @@ TEST_CASE("tune page: ranges that begin at nothing, hold one cap, or have no sim
   CHECK(row(tune, "1").starts_with("1  1  "));
   tune.curve[0].bucket_cap_mb = 26.28764;
   tune.curve[0].cap_range_mb = {26.28123, 26.28764};
-  // To two decimals both ends would lie outside: 26.29 and 26.28.
+  // With two decimals, 26.29 and 26.28, both ends would be outside the range.
   CHECK(row(tune, "26.287").starts_with("26.287  26.282 to 26.287  "));
 }
 
-TEST_CASE("tune page: a curve whose steps all reach the bound has no bars, an empty one no table") {
+TEST_CASE("tune page: no bars if every step reaches the bound, and no table for an empty curve") {
   TuneResult tune = advised();
   tune.lower_bound = 320_ms;
   for (CurvePoint& one : tune.curve) one.iteration = 320_ms;
@@ -271,13 +272,13 @@ TEST_CASE("tune page: a curve whose steps all reach the bound has no bars, an em
   CHECK(mentions(page(tune), "\nCaps give 0 bucket assignments.\n"));
 }
 
-TEST_CASE("tune page: a curve of one bucketing") {
+TEST_CASE("tune page: a curve with one bucket assignment") {
   TuneResult tune = advised();
   tune.curve = {tune.default_setting};
   CHECK(mentions(page(tune), "\nCaps give 1 bucket assignment"));
 }
 
-TEST_CASE("tune page: steps that the measurable tells apart get a digit more, gains do not") {
+TEST_CASE("tune page: steps that differ measurably get one more digit, gains do not") {
   TuneResult tune = advised();
   tune.default_setting.iteration = tune.curve[1].iteration = 282_ms;  // 3 ms above the best
   CHECK(row(tune, "60").find("      279       -3.0 ") != std::string::npos);
@@ -286,7 +287,7 @@ TEST_CASE("tune page: steps that the measurable tells apart get a digit more, ga
   CHECK(row(tune, "60").find("      280       -2.5 ") != std::string::npos);
 }
 
-TEST_CASE("tune page: what the best partition is worth") {
+TEST_CASE("tune page: the best partition, and what can set it") {
   TuneResult tune = advised();
   tune.best_partition->reachable = true;
   CHECK(mentions(page(tune), "(1.00, 2.00 MiB); bucket_cap_mb_list can set it.\n"));
@@ -302,7 +303,7 @@ TEST_CASE("tune page: what the best partition is worth") {
   CHECK(mentions(page(tune), " in 1 bucket (1.00 MiB);"));
 }
 
-TEST_CASE("tune page: no best partition, with the reason or without") {
+TEST_CASE("tune page: no best partition, with or without a reason") {
   TuneResult tune = advised();
   tune.best_partition.reset();
   tune.best_partition_absent_because = "the workload has no timings";
@@ -333,7 +334,7 @@ TEST_CASE(
   tune = kept();
   tune.by_version = {advice(older, std::nullopt, {}), advice(newer, std::nullopt, {})};
   CHECK(page(tune).find("PyTorch version is unknown") ==
-        std::string::npos);  // none is told to change anything
+        std::string::npos);  // no version needs a change
   tune.by_version.back() = advice(newer, 46, 2_ms);
   tune.by_version.front().versions.to = {1, 8};
   CHECK(mentions(page(tune),
@@ -350,7 +351,7 @@ TEST_CASE(
   CHECK(mentions(page(tune), "  PyTorch 1.8 to 2.4: a first bucket of 3 MiB saves 0 ms or more\n"));
 }
 
-TEST_CASE("tune page: a replay that today's measured step contradicts is doubted first") {
+TEST_CASE("tune page: line 1 doubts a replay that the measured step contradicts") {
   CHECK(mentions(page(kept(), replayed(40_ms, 98_ms)),
                  "Keep the default bucket_cap_mb: the current step was measured at 40.0 ms but "
                  "replayed at 98 ms: another job was recorded, or the unit is wrong."));

@@ -1,4 +1,4 @@
-// A validation: page, document and table, whole.
+// The whole text, JSON and CSV of a validation.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -11,7 +11,7 @@ using Json = nlohmann::json;
 
 namespace {
 
-/// Errors of 10, -20 and 50 %; the statistics are figures of their own.
+/// Errors of 10, -20 and 50 %. The statistics are arbitrary values.
 Validation validation() {
   return {.rows = {{.name = "iteration",
                     .measured = 10000,
@@ -79,7 +79,7 @@ warning: of m
 )");
 }
 
-TEST_CASE("validation page: where lines break, notes and warnings stand below their text") {
+TEST_CASE("validation page: wrapped notes and warnings are indented below their text") {
   Validation found = validation();
   found.notes = {"a note that goes on for more than a line"};
   found.intervals = 0;
@@ -98,7 +98,7 @@ TEST_CASE("validation page: where lines break, notes and warnings stand below th
                   "pairs that differ by more than 2 %.\n") != std::string::npos);
 }
 
-TEST_CASE("validation page: decimals as nccl-tests gives them, fewer where the number is large") {
+TEST_CASE("validation page: decimals as in nccl-tests, fewer for large numbers") {
   Validation found = validation();
   found.rows.resize(1);
   const auto shown = [&](double us) {
@@ -114,7 +114,7 @@ TEST_CASE("validation page: decimals as nccl-tests gives them, fewer where the n
   CHECK(shown(10000) == "10000");
 }
 
-TEST_CASE("validation page: without intervals, limit or caps nothing is said of them") {
+TEST_CASE("validation page: intervals, limit and caps are left out if there are none") {
   Validation found = validation();
   found.intervals = 0;
   found.rows.resize(1);
@@ -125,7 +125,7 @@ TEST_CASE("validation page: without intervals, limit or caps nothing is said of 
   CHECK_FALSE(mentions(text, "hosen"));
 }
 
-TEST_CASE("validation page: a limit holds up to its very figure, of the statistic it names") {
+TEST_CASE("validation page: an error equal to the limit is within it, for each statistic") {
   using Statistic = ErrorLimit::Statistic;
   CHECK(error_percent(validation(), Statistic::median) == 21);
   CHECK(error_percent(validation(), Statistic::p90) == 42);
@@ -141,7 +141,7 @@ TEST_CASE("validation page: a limit holds up to its very figure, of the statisti
                  " The median is above the 20 % allowed.\n"));
 }
 
-TEST_CASE("validation page: what the chosen cap costs, was not measured, or none was chosen") {
+TEST_CASE("validation page: the chosen cap was measured, was not measured, or there is none") {
   Validation found = validation();
   found.caps = CapValidation{.chosen = "bucket_cap_mb=50",
                              .measured_best = "default",
@@ -161,7 +161,7 @@ TEST_CASE("validation page: what the chosen cap costs, was not measured, or none
   CHECK(mentions(page(found), "\nBest measured cap: default.\n"));
 }
 
-TEST_CASE("validation document: whole") {
+TEST_CASE("validation document: every key") {
   Validation found = validation();
   found.notes = {"a note"};
   found.caps = CapValidation{.chosen = "bucket_cap_mb=50",
@@ -187,7 +187,7 @@ TEST_CASE("validation document: whole") {
     "notes": ["a note"], "warnings": ["of p", "of m"]})json"));
 }
 
-TEST_CASE("validation document: what was not chosen, measured or asked for") {
+TEST_CASE("validation document: a cap not chosen or not measured, and no limit") {
   Validation found = validation();
   Json doc = Json::parse(validation_json(found, kPredicted, kMeasured, std::nullopt));
   CHECK_FALSE(doc.contains("caps"));
