@@ -46,8 +46,8 @@ std::optional<double> threshold(CandidateFigure figure, std::string_view text) {
 }
 
 std::vector<NamedInterval> named(const std::vector<Stretch>& stretches,
-                                const std::vector<std::size_t>& rows,
-                                const std::vector<std::string>& names) {
+                                 const std::vector<std::size_t>& rows,
+                                 const std::vector<std::string>& names) {
   std::vector<NamedInterval> all;
   for (const Stretch& stretch : stretches)
     all.push_back({.from = names[stretch.from],
