@@ -156,8 +156,8 @@ std::string elastic_line(const ElasticAnswer& elastic, const std::string& label,
 std::string elastic_verdict(const ElasticAnswer& elastic, const TerminalStyle& style) {
   const ElasticOptions& options = elastic.asked.options;
   std::string lines =
-      wrapped(fmt::format("Goodput {} in a run of {} on {}, each failing every {}: the share that "
-                          "is training that lasts, as if on {} (standard error over {} seeds).",
+      wrapped(fmt::format("Goodput {} in a run of {} on {}, each failing every {}: the share of "
+                          "training that lasts, as if on {} (standard error over {} seeds).",
                           goodput_text(elastic.goodput), long_time(seconds_of(elastic.length), 3),
                           nodes_text(options), long_time(elastic.asked.node_mtbf_seconds, 3),
                           counted(static_cast<std::uint64_t>(options.max_nodes), "node"),

@@ -153,7 +153,7 @@ std::string averaging_line(const StepResult& step, int digits, const TerminalSty
   if (!averaging.what.empty()) {
     std::string lines;
     const auto add = [&](const ModelAveraging& one) {
-      lines += wrapped(fmt::format("Every {} steps {}: {} of parameters, in {} that nothing hides. "
+      lines += wrapped(fmt::format("Every {} steps {}: {} of parameters, in {}, none of it hidden. "
                                    "{} % of the steps do this; the step shown is the mean.",
                                    one.period, one.what, rounded_size_text(one.bytes),
                                    time_text(one.whole, digits), significant(100 * one.share, 3)),
@@ -163,8 +163,8 @@ std::string averaging_line(const StepResult& step, int digits, const TerminalSty
     for (const ModelAveraging& other : averaging.further) add(other);
     return lines;
   }
-  return wrapped(fmt::format("Every {} steps all nodes average {} of parameters, in {} that "
-                             "nothing hides. The step shown is the mean.",
+  return wrapped(fmt::format("Every {} steps all nodes average {} of parameters, in {}, none of it "
+                             "hidden. The step shown is the mean.",
                              averaging.period, rounded_size_text(averaging.bytes),
                              time_text(averaging.whole, digits)),
                  style.width, 2);

@@ -91,8 +91,8 @@ std::string set_verdict(const TuneResult& result, const Trust& trust, int digits
     text += fmt::format(" A guess: {}.", trust.confidence.beyond);
   if (trust.replay && !trust.replay->reproduced())
     text += fmt::format(
-        " The replay differs from the current step by {} ({}); the gain is the mean of blaming "
-        "compute and of blaming communication.",
+        " The replay differs from the current step by {} ({}); the gain is the mean for both "
+        "possible causes, compute and communication.",
         time_text(trust.replay->missed(), digits, unit),
         percent_text(100 * trust.replay->missed_share()));
   return text;

@@ -314,7 +314,7 @@ TEST_CASE("tune text: the first line says how much the replay differs from the c
   context.trust.replay = Replay{350_ms, 320_ms};  // off by 30 ms
   CHECK(first_line(tune_text(sample::tuned(sample::set(), context), {}))
             .ends_with("The replay differs from the current step by 30 ms (8.6 %); the gain is the "
-                       "mean of blaming compute and of blaming communication."));
+                       "mean for both possible causes, compute and communication."));
 }
 
 TEST_CASE("tune text: steps that differ measurably are printed differently") {

@@ -222,9 +222,10 @@ TEST_CASE("tune page: the best setting has no cap") {
 TEST_CASE("tune page: a recommendation that holds for every cause of the replay error") {
   CHECK(first_line(page(advised(), replayed(400_ms, 380_ms)))
             .ends_with("data sheets)."));  // a twentieth
-  CHECK(first_line(page(advised(), replayed(400_ms, 378_ms)))
-            .ends_with("data sheets). The replay differs from the current step by 22 ms (5.5 %); "
-                       "the gain is the mean of blaming compute and of blaming communication."));
+  CHECK(
+      first_line(page(advised(), replayed(400_ms, 378_ms)))
+          .ends_with("data sheets). The replay differs from the current step by 22 ms (5.5 %); "
+                     "the gain is the mean for both possible causes, compute and communication."));
 }
 
 TEST_CASE("tune page: the reason why no cap can be recommended") {
