@@ -19,7 +19,7 @@ double bytes_of(const AllReduceRow& row) {
   return static_cast<double>(row.size.count());
 }
 
-/// As the command line of nccl-tests has sizes: "8", "64K", "1G".
+/// Sizes as the command line of nccl-tests spells them: "8", "64K", "1G".
 std::string size_tick(double bytes) {
   constexpr const char* kUnits[] = {"", "K", "M", "G", "T", "P"};
   constexpr double kNextUnit = 1024;
@@ -28,14 +28,14 @@ std::string size_tick(double bytes) {
   return fmt::format("{:g}{}", bytes, kUnits[unit]);
 }
 
-/// Of an all-reduce that took so many microseconds: as all_reduce_perf prints it.
+/// Bus bandwidth in GB/s of an all-reduce that took `us` microseconds, as all_reduce_perf prints it.
 double measured_busbw(const AllReduceTable& table, Bytes size, double us) {
   constexpr double kNanoseconds = 1e3;  // bytes per ns are GB/s
   const double algbw = us > 0 ? static_cast<double>(size.count()) / (us * kNanoseconds) : 0;
   return algbw * 2 * (table.ranks - 1) / table.ranks;
 }
 
-/// Doublings; where there are few of them, round numbers of the largest unit that the sizes fill.
+/// Doublings; if they are few, round numbers of the largest unit that the sizes reach.
 std::vector<plot::Tick> ticks_of_sizes(const plot::Scale& sizes) {
   constexpr int kMost = 14;
   constexpr int kMostOfOneUnit = 8;
@@ -71,7 +71,7 @@ plot::Series predicted_series(const AllReduceTable& table, const std::string& na
   return series;
 }
 
-/// Where NCCL goes over to another algorithm or protocol: between the two sizes, in the middle of a doubling.
+/// A phase for each algorithm and protocol. NCCL's change between two sizes is drawn halfway, on the logarithmic axis.
 std::vector<plot::Phase> phases_of(const AllReduceTable& table) {
   std::vector<plot::Phase> phases;
   const AllReduceRow* before = nullptr;
@@ -150,12 +150,12 @@ std::string allreduce_svg(const AllReduceReport& report,
   chart.y.ticks = plot::ticks_of(chart.y.scale, kMostSpeeds);
   if (table.ranks > 1)
     chart.notes.emplace_back(
-        "Line and band: predicted; the band is meant to hold four measured times in five. Above: "
-        "the "
-        "algorithm and protocol that NCCL chooses.");
+        "Line: predicted; band: its 80 % interval. Above: the algorithm and protocol that NCCL "
+        "chooses.");
   if (measured) {
     std::string note = fmt::format("Hollow: measured, {}.", printable(measured->source));
-    if (outside > 0) note += fmt::format(" {} of its sizes lie outside -b and -e.", outside);
+    if (outside > 0)
+      note += fmt::format(" {} of its sizes lie outside the range from -b to -e.", outside);
     chart.notes.push_back(note);
   }
   if (table.ranks > 1)

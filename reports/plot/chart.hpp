@@ -1,5 +1,5 @@
 // What a figure shows, before anything is drawn: axes, series with their bands, marks and words. Values stand in the
-// units of their axis; what has no place on it (NaN, infinities, 0 on a logarithmic one) is left out.
+// units of their axis. A value without a place on it (NaN, infinity, 0 on a logarithmic axis) is left out.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,16 @@
 
 namespace ddpsim::plot {
 
-/// Told apart without colour, too: each has a marker and a dash of its own (palette.hpp).
+/// Looks differ without colour, too: each has a marker and a dash of its own (palette.hpp).
 struct Look {
   std::size_t index = 0;
+  /// Grey and thin: what the coloured series are compared with.
+  bool muted = false;
 };
 
 struct Axis {
-  std::string title;  ///< with its unit
+  /// With its unit.
+  std::string title;
   Scale scale;
   std::vector<Tick> ticks;
 };
@@ -27,28 +30,36 @@ struct Axis {
 struct Value {
   double x;
   double y;
-  /// Four in five measurements would lie between; along y, or along x in a series of rows.
+  /// 80 % interval: along y, or along x in a chart of rows.
   std::optional<std::pair<double, double>> interval = {};
-  std::string told = {};  ///< what a reader is told who points at its marker
+  /// Tooltip of its marker.
+  std::string told = {};
 };
 
-/// How one value goes over into the next. Steps: each holds until the next one.
+/// How one value is joined to the next. Steps: each value holds until the next one.
 enum class Join { none, straight, steps };
-/// Where values have an interval.
-enum class Spread { band, bars };
+/// How intervals are drawn. Beside the frame: only the last value's, to the right of the frame, so that many series stay
+/// readable.
+enum class Spread { band, bars, beside_frame };
 
 struct Series {
-  std::string name;  ///< beside the line or, where there is no room, in the legend; may be empty
+  /// Written at the end of the line or, if there is no room, in the legend. May be empty.
+  std::string name;
+  /// Tooltip of the line; empty: its name.
+  std::string told = {};
   std::vector<Value> values;
   Look look;
   Join join = Join::straight;
   Spread spread = Spread::band;
   bool markers = true;
-  bool filled = true;  ///< its markers; hollow: what was measured
+  /// Muted series are thin, too.
+  bool thin = false;
+  /// Hollow markers: measured values.
+  bool filled = true;
 };
 
-/// A stretch of the x axis, lightly shaded.
-struct Stretch {
+/// A part of the x axis, lightly shaded.
+struct ShadedRange {
   double low;
   double high;
   std::string name;
@@ -65,7 +76,8 @@ struct Layer {
 struct Level {
   double y;
   std::string name;
-  bool bound = false;  ///< what nothing can get below or above: dotted
+  /// Dotted: no value can pass it.
+  bool bound = false;
 };
 
 /// One point that matters, larger than the values of a series.
@@ -87,22 +99,30 @@ struct Phase {
 struct Chart {
   std::string title;
   std::string subtitle;
-  std::string verdict;      ///< may be empty
-  std::string description;  ///< for those who do not see it
+  /// May be empty.
+  std::string verdict;
+  /// For readers who cannot see the figure.
+  std::string description;
+  /// Above its own frame, if the figure has several charts.
+  std::string caption = {};
   Axis x;
   Axis y;
-  /// y is no quantity: its ticks name rows, the first on top, and intervals lie along x.
+  /// The y axis has no quantity: its ticks name rows, the first on top, and intervals lie along x.
   bool rows = false;
   std::vector<Phase> phases;
-  std::vector<Stretch> stretches;
+  std::vector<ShadedRange> ranges;
   std::vector<Layer> layers;
   std::vector<Level> levels;
   std::vector<Series> series;
   std::vector<Spot> spots;
-  std::vector<std::string> notes;  ///< below: what is predicted, what the band means, sources
+  /// Below the figure: what is predicted, what the band means, sources.
+  std::vector<std::string> notes;
 };
 
 /// One SVG document, the same bytes for the same chart: no script, no font, nothing loaded, light and dark.
 std::string svg(const Chart& chart);
+
+/// The same with several charts, row by row in `columns` columns. Title, verdict, description and notes are the first one's.
+std::string svg(const std::vector<Chart>& charts, std::size_t columns);
 
 }  // namespace ddpsim::plot

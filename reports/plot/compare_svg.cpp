@@ -27,27 +27,33 @@ class SpeedChart {
           return step_work(context.job).samples.has_value();
         })) {}
 
-  plot::Chart chart() {
-    const ReportContext& shared = contexts_.front();
-    chart_.title = fmt::format("{} on {}", printable(workload_name(shared)),
-                               contexts_.size() == 1 ? printable(cluster_name(shared))
-                                                     : counted(contexts_.size(), "cluster"));
-    // Each job has a speed of its own.
-    chart_.subtitle =
-        setting_text(shared, {.buckets = speaks_of_buckets(shared), .compute = false});
-    chart_.verdict = first_line_of(compare_text(report_, {}));
+  std::string svg() {
     std::vector<SpeedPoint> points;
-    for (std::size_t i = 0; i < contexts_.size(); ++i)
-      points.push_back({.family = family_of(cluster_name(contexts_[i])),
+    for (std::size_t i = 0; i < contexts_.size(); ++i) {
+      const double efficiency = comparison_.jobs[i].efficiency();
+      const double now = speed(i, comparison_.jobs[i].times.iteration);
+      points.push_back({.workload = "",
+                        .family = family_of(cluster_name(contexts_[i])),
                         .name = cluster_name(contexts_[i]),
                         .gpus = contexts_[i].job.cluster().ranks(),
-                        .speed = speed(i, comparison_.jobs[i].times.iteration),
+                        .speed = now,
                         .interval = interval(i),
+                        .ideal = efficiency > 0 ? std::optional(now / efficiency) : std::nullopt,
                         .told = told(i)});
-    draw_speeds(chart_, points, in_samples_ ? "samples/s" : "batches/s, one per GPU", "cluster");
-    add_notes(in_several_sizes(points));
-    chart_.description = description_of(chart_);
-    return std::move(chart_);
+    }
+    SpeedCharts drawn =
+        speed_charts(points, in_samples_ ? "samples/s" : "batches/s, one per GPU", "cluster");
+    const ReportContext& shared = contexts_.front();
+    plot::Chart& first = drawn.charts.front();
+    first.title = fmt::format("{} on {}", printable(workload_name(shared)),
+                              contexts_.size() == 1 ? printable(cluster_name(shared))
+                                                    : counted(contexts_.size(), "cluster"));
+    // Each job has a speed of its own.
+    first.subtitle = setting_text(shared, {.buckets = speaks_of_buckets(shared), .compute = false});
+    first.verdict = first_line_of(compare_text(report_, {}));
+    first.notes = notes(drawn.notes);
+    first.description = description_of(drawn.charts);
+    return plot::svg(drawn.charts, drawn.columns);
   }
 
  private:
@@ -57,7 +63,7 @@ class SpeedChart {
     return step > Duration() ? each / step.seconds() : 0;
   }
 
-  /// Where four in five measured speeds would lie, the cluster by itself.
+  /// 80 % interval of the speed, the cluster by itself.
   std::pair<double, double> interval(std::size_t i) const {
     const ComparedJob& job = comparison_.jobs[i];
     const auto at = [&](double percent) {
@@ -78,39 +84,42 @@ class SpeedChart {
         percent_text(100 * job.efficiency()));
   }
 
-  void add_notes(bool lines) {
-    chart_.notes.push_back(fmt::format(
-        "Predicted, {} everywhere. {}: 80 % interval of each cluster by itself. "
-        "Clusters share much of what is not known, so one may certainly train faster though the "
-        "two overlap.",
+  std::vector<std::string> notes(const std::vector<std::string>& of_charts) const {
+    std::vector<std::string> notes = {fmt::format(
+        "Predicted, with {} everywhere.",
         report_.global_batch ? fmt::format("a global batch of {}", *report_.global_batch)
-                             : "the same batch per GPU",
-        lines ? "Band" : "Bar"));
-    std::map<std::string, std::vector<std::string>> resting;  // names by what they rest on
+                             : "the same batch per GPU")};
+    for (const std::string& note : of_charts) notes.front() += ' ' + note;
+    if (contexts_.size() > 1)
+      notes.front() +=
+          " Clusters share sources of error, so one may certainly train faster although the two "
+          "intervals overlap.";
+    std::map<std::string, std::vector<std::string>> resting;  // names by provenance
     for (std::size_t i = 0; i < contexts_.size(); ++i)
       resting[comparison_.jobs[i].confidence.provenance].push_back(
           printable(cluster_name(contexts_[i])));
     for (const auto& [provenance, names] : resting)
-      chart_.notes.push_back(as_note(
-          resting.size() == 1 ? provenance
-                              : fmt::format("{} ({})", provenance, fmt::join(names, ", "))));
+      notes.push_back(as_note(resting.size() == 1
+                                  ? provenance
+                                  : fmt::format("{} ({})", provenance, fmt::join(names, ", "))));
+    std::map<std::string, std::vector<std::string>> refused;  // names by error
     for (const NotCompared& job : report_.not_compared)
-      chart_.notes.push_back(
-          fmt::format("Not drawn: {}: {}.", printable(job.label), printable(job.error)));
+      refused[printable(job.error)].push_back(printable(job.label));
+    for (const auto& [error, names] : refused)
+      notes.push_back(fmt::format("Not drawn: {}: {}.", fmt::join(names, ", "), error));
+    return notes;
   }
 
   const CompareReport& report_;
   const Comparison& comparison_;
   const std::vector<CandidateContext>& contexts_;
   bool in_samples_;
-  plot::Chart chart_{.x = {"", {plot::ScaleKind::linear, 0, 1}, {}},
-                     .y = {"", {plot::ScaleKind::linear, 0, 1}, {}}};
 };
 
 }  // namespace
 
 std::string compare_svg(const CompareReport& report) {
-  return plot::svg(SpeedChart(report).chart());
+  return SpeedChart(report).svg();
 }
 
 }  // namespace ddpsim

@@ -1,10 +1,10 @@
-// Cost against time, a point for each candidate with a price. What is not known of a step moves both alike, so that where a
-// candidate may lie is a stretch of the line through the origin, not a cross. The frontier is a line of its own.
+// Cost against time, a point for each candidate with a price. Candidates on the frontier are joined by a line and have a
+// colour; for each grey one, another is both cheaper and faster. An error of the step moves time and cost by the same share,
+// so the interval of a candidate lies on the line through the origin.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
-#include <map>
 
 #include "chart.hpp"
 #include "cluster_family.hpp"
@@ -23,7 +23,7 @@ struct LongUnit {
   const char* name;
 };
 
-/// In which the longest time is a number of some size.
+/// The largest unit in which the longest time is at least 2.
 LongUnit unit_of(double longest_seconds) {
   constexpr double kMinute = 60;
   constexpr double kHour = 3600;
@@ -47,11 +47,11 @@ class CostChart {
     draw_frontier();
     draw_candidates();
     draw_axes();
-    chart_.notes.push_back(
-        "Predicted. Bar: the 80 % interval of a candidate; what is not "
-        "known of a step moves time and cost alike. Candidates share much of it, so one may "
-        "certainly cost less though the bars overlap. Frontier: no other is both cheaper and "
-        "faster.");
+    chart_.notes.emplace_back(
+        "Predicted. Frontier: no other candidate is both cheaper and faster; for each grey one, at "
+        "least one is. Thin lines: the 80 % interval of each candidate, whose time and cost change "
+        "together. Candidates share sources of error, so one may certainly cost less although "
+        "the two intervals overlap.");
     for (std::string& note : price_notes(costed_)) chart_.notes.push_back(std::move(note));
   }
 
@@ -76,43 +76,56 @@ class CostChart {
         significant(cost(i).usd_per_hour, 4));
   }
 
+  plot::Look look_of(std::size_t i) const { return {0, !cost(i).frontier}; }
+
   void draw_frontier() {
-    plot::Series series{.name = "frontier", .look = {0}, .markers = false};
+    plot::Series series{.name = "frontier", .values = {}, .markers = false};
     for (const std::size_t i : costed_.costs.by_cost)
       if (cost(i).frontier) series.values.push_back(at(i, &FigureRange::value));
     if (series.values.size() > 1) chart_.series.push_back(std::move(series));
   }
 
-  /// Sizes of one cluster look alike; few candidates are named one by one, many by cluster.
-  void draw_candidates() {
-    constexpr std::size_t kFew = 10;
-    const bool few = costed_.costs.by_cost.size() <= kFew;
-    std::map<std::string, std::size_t> looks;
-    std::map<std::string, std::size_t> by_name;
-    std::vector<plot::Series> points;
-    for (std::size_t i = 0; i < costed_.labels.size(); ++i) {
-      if (!costed_.costs.candidates[i]) continue;
-      const std::string family = family_of(costed_.labels[i]);
-      const std::size_t look = looks.emplace(family, looks.size() + 1).first->second;
-      const std::string& name = few ? costed_.labels[i] : family;
-      const auto [place, is_new] = by_name.emplace(name, points.size());
-      if (is_new)
-        points.push_back(
-            {.name = printable(name), .values = {}, .look = {look}, .join = plot::Join::none});
-      plot::Value value = at(i, &FigureRange::value);
-      value.told = told(i);
-      points[place->second].values.push_back(std::move(value));
-      chart_.series.push_back({.name = "",
-                               .values = {at(i, &FigureRange::low), at(i, &FigureRange::high)},
-                               .look = {look},
-                               .join = plot::Join::straight,
-                               .markers = false});
+  void draw_interval(std::size_t i) {
+    constexpr int kParts = 8;  // a line through the origin is curved on a logarithmic axis
+    const plot::Value low = at(i, &FigureRange::low);
+    const plot::Value high = at(i, &FigureRange::high);
+    plot::Series series{.name = "",
+                        .told = printable(costed_.labels[i]) + ", 80 % interval",
+                        .values = {},
+                        .look = look_of(i),
+                        .markers = false,
+                        .thin = true};
+    for (int k = 0; k <= kParts; ++k) {
+      const double share = static_cast<double>(k) / kParts;
+      series.values.push_back({low.x + share * (high.x - low.x), low.y + share * (high.y - low.y)});
     }
+    chart_.series.push_back(std::move(series));
+  }
+
+  /// Few candidates all have names; of many, only those on the frontier.
+  void draw_candidates() {
+    constexpr std::size_t kFew = 12;
+    const bool few = costed_.costs.by_cost.size() <= kFew;
+    std::vector<plot::Series> points;
+    for (const bool frontier : {false, true})
+      for (std::size_t i = 0; i < costed_.labels.size(); ++i) {
+        if (!costed_.costs.candidates[i] || cost(i).frontier != frontier) continue;
+        draw_interval(i);
+        plot::Value value = at(i, &FigureRange::value);
+        value.told = told(i);
+        points.push_back({.name = few || frontier ? printable(costed_.labels[i]) : "",
+                          .values = {std::move(value)},
+                          .look = look_of(i),
+                          .join = plot::Join::none});
+      }
     for (plot::Series& series : points) chart_.series.push_back(std::move(series));
   }
 
   plot::Axis axis(const std::string& title, double plot::Value::*of) const {
-    constexpr double kFar = 6;  // apart: small ones are seen beside large ones
+    // From this ratio on, an axis is logarithmic, which shows small values beside large ones.
+    constexpr double kFar = 6;
+    // From this ratio on, a linear axis begins at 0. Points nearer to each other use its whole length.
+    constexpr double kNear = 2;
     double least = std::numeric_limits<double>::infinity();
     double most = 0;
     for (const plot::Series& series : chart_.series)
@@ -123,7 +136,7 @@ class CostChart {
     const plot::ScaleKind kind =
         least > 0 && most / least >= kFar ? plot::ScaleKind::logarithmic : plot::ScaleKind::linear;
     plot::Extent extent(kind);
-    if (kind == plot::ScaleKind::linear) extent.add(0);
+    if (kind == plot::ScaleKind::linear && most >= kNear * least) extent.add(0);
     for (const double end : {least, most}) extent.add(end);
     constexpr double kBeside = 0.06;
     const plot::Scale scale = kind == plot::ScaleKind::linear

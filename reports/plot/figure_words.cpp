@@ -23,8 +23,8 @@ std::string first_line_of(const std::string& text) {
 
 std::string shared_error(const Confidence& confidence) {
   return fmt::format(
-      "The whole curve may lie {} to {} (80 % interval): what is not known moves all caps "
-      "nearly alike.",
+      "The whole curve may lie {} to {} (80 % interval): errors move all caps by nearly the same "
+      "share.",
       lower_or_higher(confidence.low_percent), lower_or_higher(confidence.high_percent));
 }
 
@@ -36,6 +36,7 @@ std::string as_note(std::string provenance) {
 
 std::string description_of(const plot::Chart& chart) {
   std::string text = chart.verdict.empty() ? "" : chart.verdict + ' ';
+  if (!chart.caption.empty()) text += chart.caption + ": ";
   if (!chart.rows)
     text += fmt::format("{} ({:.4g} to {:.4g}) against {} ({:.4g} to {:.4g}).", chart.y.title,
                         chart.y.scale.low(), chart.y.scale.high(), chart.x.title,
@@ -44,7 +45,7 @@ std::string description_of(const plot::Chart& chart) {
     if (!name.empty()) text += ' ' + name + ';';
   };
   for (const plot::Spot& spot : chart.spots) add(spot.name);
-  for (const plot::Stretch& stretch : chart.stretches) add(stretch.name);
+  for (const plot::ShadedRange& range : chart.ranges) add(range.name);
   for (const plot::Level& level : chart.levels) add(level.name);
   for (const plot::Phase& phase : chart.phases) add(phase.name);
   for (const plot::Series& series : chart.series) {
@@ -54,6 +55,12 @@ std::string description_of(const plot::Chart& chart) {
     if (series.values.size() > 1) add(series.values.back().told);
   }
   if (text.ends_with(';')) text.back() = '.';
+  return text;
+}
+
+std::string description_of(const std::vector<plot::Chart>& charts) {
+  std::string text;
+  for (const plot::Chart& chart : charts) text += (text.empty() ? "" : " ") + description_of(chart);
   return text;
 }
 

@@ -1,4 +1,4 @@
-// What figures say in words, below and for those who do not see them.
+// What figures say in words: below the frame, and to readers who cannot see them.
 #pragma once
 
 #include <string>
@@ -8,16 +8,18 @@
 
 namespace ddpsim {
 
-/// The verdict of a text, as --quiet prints it.
+/// The verdict of a text, which --quiet prints.
 std::string first_line_of(const std::string& text);
 
-/// "All steps together may lie 4 % lower to 18 % higher (80 % interval): what is not known moves every cap alike."
+/// "The whole curve may lie 4 % lower to 18 % higher (80 % interval): errors move all caps by nearly the same share."
 std::string shared_error(const Confidence& confidence);
 
 /// "Calibrated by published logs."
 std::string as_note(std::string provenance);
 
-/// "y from … to …, against x from … to …", then every name and what is marked.
+/// The verdict, then "y (… to …) against x (… to …)", every name and what is marked.
 std::string description_of(const plot::Chart& chart);
+/// The same of several charts; the verdict is the first one's.
+std::string description_of(const std::vector<plot::Chart>& charts);
 
 }  // namespace ddpsim

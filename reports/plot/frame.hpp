@@ -16,7 +16,7 @@ inline constexpr Font kLabelFont{12};
 inline constexpr Font kSpotFont{12, true};
 inline constexpr Font kAsideFont{11};
 
-/// Heights of a line of text, from one line of writing to the next, and above and below it.
+/// Height of a line of text: from one baseline to the next, and above a baseline.
 constexpr double line_height(Font font) {
   return 1.42 * font.size;
 }
@@ -27,6 +27,11 @@ constexpr double above_line(Font font) {
 struct Frame {
   Box box;
   const Chart* chart;
+  /// Left and right end of what may be drawn on: the page, or the chart's column of it.
+  double left = 0;
+  double right = kPageWidth;
+  /// Widest name that stands where its line ends.
+  double widest_name = 0;
 
   double across(double x) const { return box.x + box.width * chart->x.scale.share(x); }
   double down(double y) const {
@@ -42,17 +47,34 @@ struct Frame {
   }
 };
 
-/// Room that the words of the y axis take to the left, those of series to the right.
-Frame frame_for(const Chart& chart, double top);
+/// Room that a frame leaves to its left for the words of the y axis, to its right for intervals and names of series.
+struct Margins {
+  double left = 0;
+  double right = 0;
+};
+/// `widest_name`: wider names of series go to the legend, which has room for them. `width`: what the chart may take in all.
+Margins margins_of(const Chart& chart, double widest_name, double width);
+/// The frame with its margins begins at `left`; it is `width` wide without them.
+Frame frame_for(const Chart& chart, const Margins& margins, double left, double width, double top);
+
+/// Whether the series' name stands at the right end of the frame, where its line ends.
+bool ends_at_the_right(const Series& series, const Chart& chart);
+/// Distance from the frame to the names on its right: intervals stand in between.
+double names_from(const Chart& chart);
+/// Distance of the k-th of these intervals from the frame.
+double interval_at(std::size_t k);
+/// Room for a marker in front of such a name.
+inline constexpr double kNameSample = 16;
 
 /// Grid and shades behind what is drawn.
 void draw_grid(pugi::xml_node parent, const Frame& frame);
-/// Lines, words of ticks and titles.
+/// Axis lines, tick labels and the title of the x axis.
 void draw_axes(pugi::xml_node parent, const Frame& frame);
-/// Above the frame, from `frame.box.y` upwards; names without room are told in `unplaced`.
+/// Names of phases above the frame, from `frame.box.y` upwards.
 struct PhaseLines {
   double height = 0;
-  std::vector<std::size_t> row;  ///< of each phase; kNoRow: its name has no room
+  /// Line of each phase's name; kNoRow: it has no room.
+  std::vector<std::size_t> row;
 };
 inline constexpr std::size_t kNoRow = static_cast<std::size_t>(-1);
 PhaseLines lay_out_phases(const Chart& chart, const Frame& frame);

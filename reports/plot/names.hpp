@@ -1,4 +1,4 @@
-// What stands beside lines, levels and spots, and the legend of what found no place there.
+// Names beside lines, levels and spots, and the legend of names that found no place there. No name is cut.
 #pragma once
 
 #include <pugixml.hpp>
@@ -10,18 +10,19 @@ namespace ddpsim::plot {
 
 /// One line of the legend: how it is drawn, and its name.
 struct LegendEntry {
-  enum class Sample { series, spot, level, stretch, layer };
+  enum class Sample { series, spot, level, range, layer };
   Sample sample;
   Look look;
   std::string name;
-  bool joined = false;  ///< by a line
+  /// Whether a line joins the values.
+  bool joined = false;
   bool filled = true;
 };
 
-/// Writes each name beside what it names; gives back those without room.
+/// Writes each name beside what it names. Returns the names without room.
 std::vector<LegendEntry> draw_names(pugi::xml_node parent, const Frame& frame);
 
-/// From `top` on; gives back where it ends.
+/// Draws from `top` on and returns where the legend ends.
 double draw_legend(pugi::xml_node parent, const std::vector<LegendEntry>& entries, double top);
 
 }  // namespace ddpsim::plot

@@ -7,6 +7,8 @@ namespace ddpsim::plot {
 namespace {
 
 constexpr double kLineWidth = 2;
+constexpr double kThinWidth = 1.2;
+constexpr double kBarWidth = 1.4;
 constexpr std::size_t kMostMarkers = 80;
 
 bool shows_markers(const Series& series) {
@@ -21,7 +23,7 @@ std::optional<std::pair<double, double>> drawn_interval(
   return interval;
 }
 
-/// Of many points in one column of pixels: the first, the two extremes, the last.
+/// Keeps the first, the two extremes and the last of many points in one column of pixels.
 std::vector<Point> thinned(std::vector<Point> points, const Frame& frame) {
   constexpr double kColumn = 0.5;
   if (static_cast<double>(points.size()) <= frame.box.width / kColumn) return points;
@@ -84,18 +86,19 @@ void draw_band(pugi::xml_node parent, const Series& series, const Frame& frame) 
 }
 
 /// An interval as a bar with a foot at either end.
-void draw_bar(pugi::xml_node parent, const Segment& bar, const std::string& css, double width) {
-  constexpr double kFoot = 4;
+void draw_bar(pugi::xml_node parent, const Segment& bar, const std::string& css, double width,
+              double foot = 4) {
   const bool flat = bar.from.y == bar.to.y;
   add_line(parent, bar, css, width);
   for (const Point& end : {bar.from, bar.to})
     add_line(parent,
-             {{end.x - (flat ? 0 : kFoot), end.y - (flat ? kFoot : 0)},
-              {end.x + (flat ? 0 : kFoot), end.y + (flat ? kFoot : 0)}},
+             {{end.x - (flat ? 0 : foot), end.y - (flat ? foot : 0)},
+              {end.x + (flat ? 0 : foot), end.y + (flat ? foot : 0)}},
              css, width);
 }
 
 std::vector<Segment> bars_of(const Series& series, const Frame& frame) {
+  if (series.spread == Spread::beside_frame) return {};
   const Scale& along = frame.chart->rows ? frame.chart->x.scale : frame.chart->y.scale;
   std::vector<Segment> bars;
   for (const Value& value : series.values) {
@@ -109,9 +112,13 @@ std::vector<Segment> bars_of(const Series& series, const Frame& frame) {
 }
 
 void draw_bars(pugi::xml_node parent, const Series& series, const Frame& frame) {
-  constexpr double kBarWidth = 1.4;
+  // A bar that its marker hides is left out.
+  const auto is_hidden = [&](const Segment& bar) {
+    return shows_markers(series) && std::abs(bar.to.x - bar.from.x) < 2 * kMarkerRadius &&
+           std::abs(bar.to.y - bar.from.y) < 2 * kMarkerRadius;
+  };
   for (const Segment& bar : bars_of(series, frame))
-    draw_bar(parent, bar, line_class(series.look), kBarWidth);
+    if (!is_hidden(bar)) draw_bar(parent, bar, line_class(series.look), kBarWidth);
 }
 
 bool is_band(const Series& series, const Frame& frame) {
@@ -135,7 +142,7 @@ std::vector<Point> line_of(const Series& series, const Frame& frame) {
 void draw_areas(pugi::xml_node parent, const Frame& frame) {
   const Chart& chart = *frame.chart;
   const Box& box = frame.box;
-  for (const Stretch& one : chart.stretches) {
+  for (const ShadedRange& one : chart.ranges) {
     if (!chart.x.scale.draws(one.low) || !chart.x.scale.draws(one.high)) continue;
     const double from = frame.across(one.low);
     add_box(parent, {from, box.y, std::max(1.0, frame.across(one.high) - from), box.height},
@@ -160,7 +167,7 @@ void draw_lines(pugi::xml_node inside, const Frame& frame) {
     }
   for (const Series& one : chart.series) {
     const pugi::xml_node group = add(inside, "g");
-    add_told(group, "title", one.name);
+    add_told(group, "title", one.told.empty() ? one.name : one.told);
     if (!is_band(one, frame)) draw_bars(group, one, frame);
     const std::vector<Point> line = line_of(one, frame);
     if (one.join == Join::none || line.size() < 2) continue;
@@ -168,9 +175,21 @@ void draw_lines(pugi::xml_node inside, const Frame& frame) {
         {{"class", line_class(one.look)},
          {"d", path_data(line)},
          {"fill", "none"},
-         {"stroke-width", pixels(kLineWidth)},
+         {"stroke-width", pixels(one.thin || one.look.muted ? kThinWidth : kLineWidth)},
          {"stroke-linejoin", "round"},
          {"stroke-dasharray", std::string(dash_of(one.look))}});
+  }
+}
+
+void draw_intervals_beside(pugi::xml_node parent, const Frame& frame) {
+  std::size_t k = 0;
+  for (const Series& one : frame.chart->series) {
+    if (one.spread != Spread::beside_frame) continue;
+    const double x = frame.box.right() + interval_at(k++);
+    if (one.values.empty()) continue;
+    if (const auto interval = drawn_interval(one.values.back().interval, frame.chart->y.scale))
+      draw_bar(parent, {{x, frame.down(interval->first)}, {x, frame.down(interval->second)}},
+               line_class(one.look), kBarWidth, 2);
   }
 }
 
@@ -201,7 +220,8 @@ void draw_markers(pugi::xml_node parent, const Frame& frame) {
 }
 
 Obstacles obstacles_in(const Frame& frame) {
-  constexpr std::size_t kMostSegments = 200;  // of one line: it is told where it runs, not drawn
+  // Enough to say where a line runs.
+  constexpr std::size_t kMostSegments = 200;
   constexpr double kClear = 2;
   const Chart& chart = *frame.chart;
   Obstacles obstacles;

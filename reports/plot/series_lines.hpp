@@ -8,14 +8,16 @@
 
 namespace ddpsim::plot {
 
-/// Its values that have a place, by x, joined as asked; where they are more than the frame has columns, each column's
-/// first, least, greatest and last.
+/// Points of the series' line, by x. If there are more than the frame has columns of pixels, only the first, the least,
+/// the greatest and the last of each column.
 std::vector<Point> line_of(const Series& series, const Frame& frame);
 
-/// What lies behind lines: shades, layers, bands.
+/// Shades, layers and bands, which lie behind lines.
 void draw_areas(pugi::xml_node parent, const Frame& frame);
 /// Lines and bars. `inside` ends at the frame; markers do not.
 void draw_lines(pugi::xml_node inside, const Frame& frame);
+/// Intervals to the right of the frame (Spread::beside_frame).
+void draw_intervals_beside(pugi::xml_node parent, const Frame& frame);
 void draw_markers(pugi::xml_node parent, const Frame& frame);
 
 /// What labels have to keep clear of.

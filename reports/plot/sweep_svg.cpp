@@ -1,4 +1,4 @@
-// How fast the points of a sweep train: of each workload on each cluster the fastest of the grid.
+// How fast the points of a sweep train. Each workload on each cluster is drawn once, with the fastest settings of the grid.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -20,7 +20,6 @@ namespace ddpsim {
 namespace {
 
 constexpr double kAny = 1e300;
-constexpr std::size_t kMostCurves = 10;  // more are not told apart
 
 Grade grade_from(const std::optional<Cursor>& name) {
   for (const Grade grade : {Grade::a, Grade::b})
@@ -43,32 +42,6 @@ std::string setting_of(const Object& line) {
   return fmt::format("{}", fmt::join(settings, ", "));
 }
 
-/// Leaves of each workload's families those that are fastest where they are largest; how many went.
-std::size_t keep_fastest_curves(std::vector<SpeedPoint>& points,
-                                const std::vector<std::string>& workload_of) {
-  struct Top {
-    int gpus = 0;
-    double speed = 0;
-  };
-  std::map<std::string, std::map<std::string, Top>> families;  // by workload
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    Top& top = families[workload_of[i]][points[i].family];
-    if (points[i].gpus < top.gpus) continue;
-    top = {points[i].gpus, std::max(points[i].speed, points[i].gpus > top.gpus ? 0 : top.speed)};
-  }
-  const std::size_t most =
-      std::max<std::size_t>(1, kMostCurves / std::max<std::size_t>(1, families.size()));
-  std::set<std::string> gone;
-  for (const auto& [workload, tops] : families) {
-    std::vector<std::pair<std::string, Top>> order(tops.begin(), tops.end());
-    std::ranges::stable_sort(order, std::ranges::greater(),
-                             [](const auto& one) { return one.second.speed; });
-    for (std::size_t k = most; k < order.size(); ++k) gone.insert(order[k].first);
-  }
-  std::erase_if(points, [&](const SpeedPoint& point) { return gone.contains(point.family); });
-  return gone.size();
-}
-
 }  // namespace
 
 struct SweepCurves::Point {
@@ -76,11 +49,14 @@ struct SweepCurves::Point {
   std::string label;
   int ranks = 0;
   bool in_samples = false;
-  double speed = 0;  ///< samples a second, or batches, one of each GPU
-  double step = 0;   ///< seconds
+  /// Samples a second or, if a batch has none, batches, one per GPU and step.
+  double speed = 0;
+  double step = 0;  ///< seconds
+  std::optional<double> efficiency;
   std::optional<std::pair<double, double>> interval;
   Grade grade = Grade::c;
-  std::string provenance;  ///< empty in files of older programs
+  /// Empty in files of older programs.
+  std::string provenance;
   std::string setting;
 };
 
@@ -111,6 +87,7 @@ void SweepCurves::add(std::string_view text) {
   const std::optional<double> samples = number("samples_per_second");
   point.in_samples = samples.has_value();
   point.speed = samples.value_or(point.ranks / point.step);
+  point.efficiency = number("scaling_efficiency");
   const auto low = number("iteration_low_us");
   const auto high = number("iteration_high_us");
   if (low && high && *low > 0)
@@ -134,9 +111,9 @@ struct SweepCurves::Drawing {
   std::vector<std::string> workloads;  ///< in the order of the sweep
   std::set<std::string> clusters;
   std::set<std::string> provenances;
-  bool in_samples = true;  ///< every point tells samples a second
+  /// Whether every point has samples a second.
+  bool in_samples = true;
   std::vector<SpeedPoint> points;
-  std::vector<std::string> workload_of;  ///< of each point
 
  private:
   SpeedPoint as_speed_point(const Point& point) const;
@@ -149,7 +126,6 @@ SweepCurves::Drawing::Drawing(const std::vector<Point>& all) {
     clusters.insert(point.label);
     if (!point.provenance.empty()) provenances.insert(point.provenance);
     in_samples = in_samples && point.in_samples;
-    workload_of.push_back(point.workload);
   }
   for (const Point& point : all) points.push_back(as_speed_point(point));
 }
@@ -157,14 +133,16 @@ SweepCurves::Drawing::Drawing(const std::vector<Point>& all) {
 SpeedPoint SweepCurves::Drawing::as_speed_point(const Point& point) const {
   const std::string of = of_several_workloads() ? point.workload + " on " : "";
   const int digits = digits_of(point.grade);
-  SpeedPoint drawn{.family = of + family_of(point.label),
-                   .name = of + point.label,
+  SpeedPoint drawn{.workload = point.workload,
+                   .family = family_of(point.label),
+                   .name = point.label,
                    .gpus = point.ranks,
                    .speed = in_samples ? point.speed : point.ranks / point.step};
   const double ratio = drawn.speed / point.speed;
   if (point.interval)
     drawn.interval = {point.interval->first * ratio, point.interval->second * ratio};
-  drawn.told = fmt::format("{}, {}: {} {}{}{}", printable(drawn.name),
+  if (point.efficiency && *point.efficiency > 0) drawn.ideal = drawn.speed / *point.efficiency;
+  drawn.told = fmt::format("{}, {}: {} {}{}{}", printable(of + drawn.name),
                            counted(static_cast<std::uint64_t>(drawn.gpus), "GPU"),
                            significant(drawn.speed, digits), in_samples ? "samples/s" : "batches/s",
                            drawn.interval
@@ -184,39 +162,32 @@ std::string SweepCurves::Drawing::title() const {
 }
 
 std::string SweepCurves::svg() const {
-  Drawing drawing(points_);
-  std::vector<SpeedPoint>& points = drawing.points;
-  plot::Chart chart{.x = {"GPUs", {plot::ScaleKind::linear, 0, 1}, {}},
-                    .y = {"training speed", {plot::ScaleKind::linear, 0, 1}, {}}};
-  chart.title = drawing.title();
+  const Drawing drawing(points_);
+  const std::string unit = drawing.in_samples ? "samples/s" : "batches/s, one per GPU";
+  SpeedCharts drawn;
+  if (drawing.points.empty())
+    drawn.charts.push_back({.x = {"GPUs", {plot::ScaleKind::linear, 0, 1}, {}},
+                            .y = {"training speed", {plot::ScaleKind::linear, 0, 1}, {}}});
+  else
+    drawn = speed_charts(drawing.points, unit, "cluster");
+  plot::Chart& first = drawn.charts.front();
+  first.title = drawing.title();
   if (!header_.grid.empty())
-    chart.subtitle = printable(fmt::format("of each, the fastest of what was swept over: {}",
+    first.subtitle = printable(fmt::format("each with the fastest settings of the grid: {}",
                                            fmt::join(header_.grid, ", ")));
-  const std::size_t gone = in_several_sizes(points)
-                               ? keep_fastest_curves(points, drawing.workload_of)
-                               : 0;  // rows have room
-  if (!points.empty())
-    draw_speeds(chart, points, drawing.in_samples ? "samples/s" : "batches/s, one per GPU",
-                drawing.of_several_workloads() ? "workload and cluster" : "cluster");
-  if (gone > 0)
-    chart.notes.push_back(fmt::format("Not drawn: {}, slower where largest than those that are.",
-                                      counted(gone, "curve")));
-  const bool lines = in_several_sizes(points);
-  chart.notes.insert(chart.notes.begin(),
-                     header_.intervals
-                         ? fmt::format("Predicted. {}: 80 % interval of each point by itself.",
-                                       lines ? "Band" : "Bar")
-                         : std::string("Predicted; how surely was not asked (--no-intervals)."));
-  if (header_.intervals)
-    for (const std::string& provenance : drawing.provenances)
-      chart.notes.push_back(as_note(provenance));
+  first.notes.emplace_back(header_.intervals ? "Predicted."
+                                             : "Predicted, without intervals (--no-intervals).");
+  for (const std::string& note : drawn.notes) first.notes.front() += ' ' + note;
+  if (header_.intervals && !drawing.provenances.empty())
+    first.notes.push_back(as_note(fmt::format("{}", fmt::join(drawing.provenances, "; "))));
   if (without_answer_ > 0)
-    chart.notes.push_back(fmt::format("{} without an answer; \"error\" of its line says why.",
-                                      counted(without_answer_, "point")));
+    first.notes.push_back(
+        fmt::format("{} without an answer: \"error\" in the lines of the sweep says why.",
+                    counted(without_answer_, "point")));
   if (lines_ < header_.points)
-    chart.notes.push_back(fmt::format("{} of {} points.", lines_, header_.points));
-  chart.description = description_of(chart);
-  return plot::svg(chart);
+    first.notes.push_back(fmt::format("{} of {} points are there yet.", lines_, header_.points));
+  first.description = description_of(drawn.charts);
+  return plot::svg(drawn.charts, drawn.columns);
 }
 
 }  // namespace ddpsim

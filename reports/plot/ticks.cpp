@@ -18,7 +18,7 @@ struct Step {
   int decimals() const { return std::max(0, -exponent); }
 };
 
-/// The shortest that puts no more than `most` ticks on a length.
+/// The shortest step that puts no more than `most` ticks on a length.
 Step step_for(double length, int most) {
   int exponent = static_cast<int>(std::floor(elementary::log10(length / std::max(1, most))));
   for (;; ++exponent)
@@ -28,33 +28,33 @@ Step step_for(double length, int most) {
     }
 }
 
-/// Ends that differ from a tick by rounding alone still carry it.
+/// An end that differs from a tick only by rounding still has it.
 constexpr double kRounding = 1e-9;
 
-/// 1, 2, 3 …: which of so many decades or doublings are labelled.
+/// 1, 2, 3 …: every how many-th of `count` decades or doublings has a label.
 int every(int count, int most) {
   return std::max(1, (count + most - 1) / std::max(1, most));
 }
 
-std::string power_label(double value) {
-  constexpr double kPlain = 1e-4;
-  constexpr double kLarge = 1e6;
-  if (value >= kLarge || value < kPlain) return fmt::format("{:g}", value);
-  return tick_label(value,
-                    std::max(0, static_cast<int>(-std::floor(elementary::log10(value) + 0.01))));
+std::string power_label(double value, double largest) {
+  return tick_label(
+      value, std::max(0, static_cast<int>(-std::floor(elementary::log10(value) + 0.01))), largest);
 }
 
 }  // namespace
 
-std::string tick_label(double value, int decimals) {
+std::string tick_label(double value, int decimals, double largest) {
   constexpr const char* kThinSpace = "\u2009";
   constexpr std::size_t kGrouped = 5;
+  constexpr double kFiveDigits = 1e4;
   constexpr std::size_t kGroup = 3;
-  constexpr double kLongest = 1e12;
-  if (std::abs(value) >= kLongest || decimals > 9) return fmt::format("{:g}", value);
+  // Beyond these no axis of ours reaches; a plain number would fill it with zeros.
+  constexpr double kLongest = 1e15;
+  constexpr int kMostDecimals = 9;
+  if (std::abs(value) >= kLongest || decimals > kMostDecimals) return fmt::format("{:g}", value);
   std::string text = fmt::format("{:.{}f}", std::abs(value), decimals);
   const std::size_t whole = std::min(text.find('.'), text.size());
-  if (whole >= kGrouped)
+  if (whole >= kGrouped || (std::abs(largest) >= kFiveDigits && whole > kGroup))
     for (std::size_t at = whole; at > kGroup;) text.insert(at -= kGroup, kThinSpace);
   const bool zero = text.find_first_not_of("0.") == std::string::npos;
   return value < 0 && !zero ? "\u2212" + text : text;
@@ -67,8 +67,9 @@ std::vector<Tick> round_ticks(double low, double high, int most) {
   std::vector<Tick> ticks;
   const auto first = std::ceil(low / size - kRounding);
   const auto last = std::floor(high / size + kRounding);
+  const double largest = std::max(std::abs(first), std::abs(last)) * size;
   for (double k = first; k <= last; ++k)
-    ticks.push_back({k * size, tick_label(k * size, step.decimals())});
+    ticks.push_back({k * size, tick_label(k * size, step.decimals(), largest)});
   return ticks;
 }
 
@@ -84,8 +85,8 @@ std::vector<Tick> decade_ticks(double low, double high, int most) {
     for (const int mantissa : {1, 2, 5}) {
       const double value = mantissa * elementary::pow(10.0, exponent);
       if (!between(value)) continue;
-      if (mantissa == 1) powers.push_back({value, power_label(value)});
-      with_twos_and_fives.push_back({value, power_label(value)});
+      if (mantissa == 1) powers.push_back({value, power_label(value, high)});
+      with_twos_and_fives.push_back({value, power_label(value, high)});
     }
   constexpr std::size_t kFew = 3;
   if (powers.size() >= kFew) {

@@ -1,4 +1,4 @@
-// Where an axis is marked, and what is written there.
+// The ticks of an axis, and their labels.
 #pragma once
 
 #include <functional>
@@ -9,32 +9,34 @@
 
 namespace ddpsim::plot {
 
-/// On an axis; more would not be read.
+/// Readers would not read more of them on one axis.
 inline constexpr int kMostTicks = 7;
 
 struct Tick {
   double value;
-  std::string label;  ///< empty: a line without a word
+  /// Empty: a line without a word.
+  std::string label;
 };
 
-/// Round values between both ends, at most so many: 1, 2 or 5 times a power of ten apart.
+/// At most `most` round values between both ends: 1, 2 or 5 times a power of ten apart.
 std::vector<Tick> round_ticks(double low, double high, int most);
 
-/// Powers of ten; where they would be fewer than three, 2 and 5 times them, too; where even these are, round ticks.
-/// Many decades are labelled every second, third … one.
+/// Powers of ten. If they are fewer than three, also 2 and 5 times them; if these are, too, round ticks. If there are more
+/// than `most` decades, only every second, third … one has a label.
 std::vector<Tick> decade_ticks(double low, double high, int most);
 
-/// Powers of two, as sizes and numbers of GPUs go: where there are more than `most`, every second, third … one.
+/// Powers of two, as sizes and numbers of GPUs go. If there are more than `most`, only every second, third … one.
 std::vector<Tick> doubling_ticks(double low, double high, int most,
                                  const std::function<std::string(double)>& label);
 
-/// By the kind of axis: decade or round ticks.
+/// Decade ticks of a logarithmic axis, round ticks of a linear one.
 std::vector<Tick> ticks_of(const Scale& scale, int most);
 
-/// The axis as far as the next round ticks outside its ends.
+/// The axis, made longer up to the next round ticks outside its ends.
 Scale to_round_ends(const Scale& scale, int most);
 
-/// "0.25", "16", "12 000": no more decimals than it takes, thousands apart from five digits on.
-std::string tick_label(double value, int decimals);
+/// "0.25", "16", "1 000 000": a plain number, never "1e+06", which would be a second notation on the axis. Thousands are set
+/// apart from five digits on, from four on if `largest`, the greatest value on the axis, has five.
+std::string tick_label(double value, int decimals, double largest = 0);
 
 }  // namespace ddpsim::plot

@@ -1,4 +1,4 @@
-// The cap curve: step time by bucket_cap_mb, today's setting, the recommended one with its plateau.
+// The cap curve: step time by bucket_cap_mb, the current setting, the recommended one, and the caps that are as good.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr plot::Look kCurve{0};
 constexpr plot::Look kRecommended{1};
-constexpr plot::Look kDefault{4};
+constexpr plot::Look kDefault{3};
 constexpr plot::Look kCurrent{5};
 
 using Points = std::vector<const CurvePoint*>;
@@ -61,20 +61,20 @@ class CapCurveChart {
 
  private:
   int digits_of_steps() const {
-    constexpr double kSeen = 0.02;  // of what lies between the steps drawn
+    constexpr double kSeen = 0.02;  // share of the range drawn
     const std::vector<Duration> steps = {result_.baseline().iteration, result_.best.iteration,
                                          result_.lower_bound};
     const auto [least, most] = std::ranges::minmax(steps);
-    constexpr int kOnAxis = 3;  // its ticks tell as much
+    constexpr int kOnAxis = 3;  // digits of the axis' ticks
     return digits_apart(steps, std::max(digits_, kOnAxis), (most - least).scaled(kSeen), unit_);
   }
 
   double time(Duration duration) const { return in_unit(duration, unit_); }
   std::string text(Duration duration) const { return time_text(duration, digits_, unit_); }
-  /// With the digits that tell what the figure shows apart.
+  /// With enough digits that the steps of the figure differ.
   std::string step_text(Duration step) const { return time_text(step, step_digits_, unit_); }
 
-  /// Where the default stands among caps: at the limit of all buckets but the first.
+  /// The cap at which the default is drawn: the limit of all buckets but the first.
   double default_cap() const { return result_.default_setting.cap_range_mb.first; }
 
   void add_current() {
@@ -84,11 +84,11 @@ class CapCurveChart {
     const Duration measurable = result_.recommended.measurable;
     if (measurable > Duration())
       chart_.layers.push_back({time(current.iteration - measurable), time(current.iteration),
-                               fmt::format("less than can be measured ({})", text(measurable))});
+                               fmt::format("too small to measure (under {})", text(measurable))});
     const bool has_cap = result_.current && current.bucket_cap_mb && !recorded;
     if (has_cap)
       chart_.spots.push_back({*current.bucket_cap_mb, time(current.iteration), std::nullopt,
-                              "today, " + cap_text(*current.bucket_cap_mb) + " MiB" + taken,
+                              "current, " + cap_text(*current.bucket_cap_mb) + " MiB" + taken,
                               kCurrent});
     const bool is_default = !result_.current && default_cap() > 0;
     const Recommendation& recommended = result_.recommended;
@@ -96,12 +96,12 @@ class CapCurveChart {
     if (default_cap() > 0 && !told)
       chart_.spots.push_back(
           {default_cap(), time(result_.default_setting.iteration), std::nullopt,
-           is_default ? "today, PyTorch's default" + taken : std::string("PyTorch's default"),
+           is_default ? "current, PyTorch's default" + taken : std::string("PyTorch's default"),
            is_default ? kCurrent : kDefault});
-    // The line has a name of its own where no point stands for it.
+    // The line has a name only if no point marks the current setting.
     chart_.levels.push_back({time(current.iteration), has_cap || is_default ? ""
-                                                      : recorded ? "today, as recorded" + taken
-                                                                 : "today" + taken});
+                                                      : recorded ? "current, as recorded" + taken
+                                                                 : "current" + taken});
   }
 
   void add_recommended() {
@@ -130,10 +130,10 @@ class CapCurveChart {
     std::string name = fmt::format("as good: {} to {} MiB", cap_text(low), cap_text(high));
     if (low < caps.low()) name = fmt::format("as good: up to {} MiB", cap_text(high));
     if (high >= kNoLimitMb) name = fmt::format("as good: from {} MiB on", cap_text(low));
-    chart_.stretches.push_back({std::max(low, caps.low()), std::min(high, caps.high()), name});
+    chart_.ranges.push_back({std::max(low, caps.low()), std::min(high, caps.high()), name});
   }
 
-  /// Where nothing is recommended: what would be, were the difference not too small or too uncertain.
+  /// The fastest cap, if none is recommended because the gain is too small or too uncertain.
   void add_fastest() {
     const CurvePoint& best = result_.best;
     if (!best.bucket_cap_mb || first_set_apart(best, result_)) return;
@@ -151,7 +151,8 @@ class CapCurveChart {
     constexpr double kBeside = 1.3;
     plot::Extent extent(plot::ScaleKind::logarithmic);
     for (const plot::Spot& spot : chart_.spots) extent.add(spot.x);
-    if (result_.recommended.set) {  // the plateau in full
+    // All caps that are as good as the recommended one.
+    if (result_.recommended.set) {
       const auto [low, high] = result_.recommended.cap_range_mb;
       extent.add(std::max(low, kSmallest));
       if (high < kNoLimitMb) extent.add(high);
@@ -205,7 +206,8 @@ class CapCurveChart {
     chart_.series.push_back(std::move(curve));
   }
 
-  /// What caps from 1 MiB on take, and half as much above: smaller caps may be many times slower.
+  /// From the steps of caps of 1 MiB and more. Slower steps of smaller caps count only if they make the axis at most half as
+  /// long again, because they may take many times as long.
   plot::Scale scale_of_times(const plot::Scale& caps) const {
     constexpr double kUsual = 1;
     constexpr double kAbove = 0.5;
@@ -220,7 +222,8 @@ class CapCurveChart {
     }
     const bool any_usual = caps.high() > kUsual;
     plot::Extent rest = usual;
-    for (const bool now : {true, false})  // what is usual first, by which the rest is judged
+    // The usual caps first, because they decide which of the others count.
+    for (const bool now : {true, false})
       for (const plot::Series& series : chart_.series)
         for (std::size_t i = 0; i < series.values.size(); ++i) {
           const plot::Value& value = series.values[i];
@@ -235,13 +238,14 @@ class CapCurveChart {
             rest = usual;
           } else if (most <= high + kAbove * (high - low)) {
             rest.add(most);
+            rest.add(value.interval ? value.interval->first : value.y);
           }
         }
     constexpr double kBeside = 0.06;
     return plot::Scale(plot::ScaleKind::linear, rest).widened(kBeside, kBeside);
   }
 
-  /// Where it lies not far below the curve, as a line.
+  /// A line, unless the bound lies far below the curve; then a note.
   void add_lower_bound() {
     const double bound = time(result_.lower_bound);
     const plot::Scale& times = chart_.y.scale;
@@ -250,7 +254,7 @@ class CapCurveChart {
     const double length = times.high() - times.low();
     if (!times.covers(bound) && (bound >= times.low() || bound < times.low() - kNear * length)) {
       chart_.notes.push_back(
-          fmt::format("If collectives took no time a step would take {}, below this figure.",
+          fmt::format("If collectives took no time, a step would take {}: below this figure.",
                       step_text(result_.lower_bound)));
       return;
     }
@@ -265,11 +269,11 @@ class CapCurveChart {
   void add_notes(const plot::Scale& caps) {
     std::string what = "Predicted, not measured: ";
     what += result_.only_caps_asked
-                ? "each marker is a cap asked for, what lies between was not simulated."
+                ? "each marker is a cap you asked for; caps in between were not simulated."
                 : fmt::format("each step of the line is one bucket assignment, {} in all.",
                               caps_.size());
     if (result_.unsimulated > 0)
-      what += fmt::format(" {} more were estimated alone and are not drawn.", result_.unsimulated);
+      what += fmt::format(" {} more were only estimated and are not drawn.", result_.unsimulated);
     const bool below =
         !result_.only_caps_asked && std::ranges::any_of(caps_, [&](const CurvePoint* point) {
           return point->cap_range_mb.second < caps.low();
@@ -277,7 +281,7 @@ class CapCurveChart {
     if (!apart_.empty()) {
       const auto fastest = *std::ranges::min_element(
           apart_, {}, [](const CurvePoint* point) { return point->iteration; });
-      what += fmt::format(" {} with a first bucket set apart are not drawn: {} at best.",
+      what += fmt::format(" {} with a first bucket of another size are not drawn: {} at best.",
                           apart_.size(), step_text(fastest->iteration));
     }
     if (below) what += fmt::format(" Caps below {} MiB are not drawn.", cap_text(caps.low()));
@@ -285,12 +289,12 @@ class CapCurveChart {
     if (std::ranges::any_of(
             caps_, [](const CurvePoint* point) { return point->if_communication.has_value(); }))
       chart_.notes.push_back(fmt::format(
-          "{}: to the step that would follow if communication, not compute, were what the replay "
-          "of today's step misses.",
+          "{}: up to the step that would follow if the replay of the measured step missed "
+          "communication, not compute.",
           result_.only_caps_asked ? "Bars of caps" : "Band"));
     if (result_.recommended.set)
       chart_.notes.push_back(
-          fmt::format("Bar of what is recommended: what it saves of today's step, {} {} (80 % "
+          fmt::format("Bar at the recommended cap: it saves {} {} of the current step (80 % "
                       "interval).",
                       time_interval(result_.recommended.gain.low, result_.recommended.gain.high,
                                     digits_, unit_),
@@ -305,8 +309,8 @@ class CapCurveChart {
   TimeUnit unit_;
   int digits_;
   int step_digits_;
-  Points caps_;   ///< by cap, the first bucket as it is
-  Points apart_;  ///< the first bucket set apart
+  Points caps_;   ///< ascending, first bucket unchanged
+  Points apart_;  ///< first bucket of another size
   plot::Chart chart_{.x = {"", {plot::ScaleKind::logarithmic, 1, 2}, {}},
                      .y = {"", {plot::ScaleKind::linear, 0, 1}, {}}};
 };
