@@ -35,6 +35,17 @@ COMMANDS = {
         "--price",
         "dgx1v@2=20USD/node_hour",
     ],
+    "prices": [
+        "compare",
+        "resnet50-v100-b32",
+        "p3dn@1..8*2",
+        "own=dgx1v@{1,2,4,8}",
+        "--no-tune",
+        "--price",
+        "list",
+        "--price",
+        "own=25USD/node_hour",
+    ],
     "allreduce": ["allreduce", "lab.json@2", "-b", "4K", "-e", "64M", "--measured", "n2.txt@2x4"],
     "calibrate": ["calibrate", "n1.txt", "n2.txt", "--cluster", LAB, "-o", "out.json"],
     "calibrate_gloo": [

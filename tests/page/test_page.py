@@ -9,6 +9,7 @@ import itertools
 import json
 import os
 import pathlib
+import re
 import statistics
 import subprocess
 import tempfile
@@ -62,6 +63,7 @@ class Looks(unittest.TestCase):
                     "tune",
                     "advise",
                     "compare",
+                    "prices",
                     "calibrate",
                 ):  # these have all elements together
                     continue
@@ -75,7 +77,7 @@ class Looks(unittest.TestCase):
                     )
                     if looks != "phone" or name == "tune":
                         self.assertEqual(browsing.violations(page), [])
-            if name in ("tune", "simulate"):
+            if name in ("tune", "simulate", "prices"):
                 with self.subTest(report=name, looks="print"), opened(path) as page:
                     page.pdf(path=PICTURES / f"{name}.pdf")
                     page.emulate_media(media="print")
@@ -121,7 +123,7 @@ class Content(unittest.TestCase):
             result = envelope(pages[name].read_text())["documents"]["result"]
             with self.subTest(name), opened(pages[name]) as page:
                 table = [
-                    row for row in rows(page, "The step, span by span")[1:] if row[0].startswith(("simulated", "today"))
+                    row for row in rows(page, "The step, span by span")[1:] if row[0].startswith(("simulated", "current"))
                 ]
                 spans = [
                     (row[1], row[2], 1000 * float(row[4]), 1000 * float(row[5]))
@@ -160,7 +162,7 @@ class Content(unittest.TestCase):
                 "Step time by bucket cap",
                 "The step, span by span",
                 "Where the efficiency goes",
-                "What it assumes",
+                "Sources of uncertainty",
                 "Memory of a GPU",
             ):
                 with self.subTest(title):
@@ -196,8 +198,52 @@ class Content(unittest.TestCase):
             }
 
         with opened(changed("simulate", record)) as page:
-            table = rows(page, "Recorded all-reduces beside those predicted")
+            table = rows(page, "Recorded and predicted all-reduces")
         self.assertEqual(table[1], ["0", "1", "0.01", "0.014", "0.02", "0.012", "yes"])
+
+    def test_sizes_of_a_cluster_have_a_scaling_curve_with_ideal_and_intervals(self):
+        sizes = envelope(pages["compare"].read_text())["documents"]["compare"]["rows"]
+        with opened(pages["compare"]) as page:
+            table = rows(page, "Scaling")
+            card = page.locator("[data-card=Scaling]")
+            self.assertEqual(card.locator("svg[role=img]").count(), 2)
+            self.assertEqual(card.locator("path.ideal").count(), 2)
+            told = card.locator("svg title").first.text_content()
+        self.assertEqual([row[0] for row in table[1:]], ["dgx1v@1", "dgx1v@2", "dgx1v@4"])
+        self.assertRegex(told, r"^dgx1v@1, 8 GPUs: .* samples/s \(80 % interval .*\), scaling efficiency .* %$")
+        known = {row["label"]: row for row in sizes}
+        for label, gpus, speed, low, high, ideal, efficiency in table[1:]:
+            row = known[label]
+            self.assertEqual(int(gpus), row["ranks"])
+            self.assertLess(float(low), float(speed))
+            self.assertLess(float(speed), float(high))
+            self.assertAlmostEqual(float(efficiency), 100 * row["scaling_efficiency"], places=6)
+            self.assertAlmostEqual(float(ideal), row["samples_per_second"] / row["scaling_efficiency"], places=4)
+
+    def test_dominated_candidates_are_grey_and_the_frontier_is_joined(self):
+        costs = {
+            row["label"]: row["cost"]
+            for row in envelope(pages["prices"].read_text())["documents"]["compare"]["rows"]
+            if row.get("cost")
+        }
+        best = sum(cost["frontier"] for cost in costs.values())
+        self.assertGreater(len(costs), best, "the candidates have no dominated one")
+        with opened(pages["prices"]) as page:
+            card = page.locator("[data-card='Cost against time']")
+            self.assertEqual(card.locator("circle.best").count(), best)
+            self.assertEqual(card.locator("circle.dominated").count(), len(costs) - best)
+            self.assertEqual(card.locator("path.frontier").count(), 1 if best > 1 else 0)
+            for row in rows(page, "Cost against time")[1:]:
+                cost = costs[row[0]]
+                self.assertEqual(row[6], "yes" if cost["frontier"] else "no")
+                self.assertAlmostEqual(float(row[5]), float(row[1]) / cost["usd_per_hour"], places=9)
+
+    def test_no_axis_mixes_two_notations(self):
+        for name in ("compare", "prices", "tune", "allreduce", "calibrate"):
+            with self.subTest(name), opened(pages[name]) as page:
+                for chart in page.locator(".chart svg").all():
+                    numbers = [text for text in chart.locator("text").all_text_contents() if re.match(r"[\d\u2212]", text)]
+                    self.assertFalse([text for text in numbers if re.search(r"\de[+-]?\d|\d{5}", text)], numbers)
 
     def test_the_curve_of_caps_tells_the_cap_at_the_cursor(self):
         whole = envelope(pages["tune"].read_text())
@@ -209,7 +255,7 @@ class Content(unittest.TestCase):
                 page.keyboard.press(key)
                 seen.add(page.locator(".readout").inner_text())
             self.assertGreater(len(seen), 1)
-            self.assertTrue(all("than today" in text or "as today" in text for text in seen), seen)
+            self.assertTrue(all(re.search("(than|as) the current step", text) for text in seen), seen)
             self.assertEqual(whole["documents"]["tune"]["recommended"]["action"], "set")
             self.assertEqual(page.locator("circle.advised").count(), 1)
 
@@ -332,7 +378,7 @@ class Hostile(unittest.TestCase):
         with opened(
             changed("advise", lambda whole: whole.update(documents=every_text(whole["documents"], lambda _: "=1+1")))
         ) as page:
-            cells = [cell for row in rows(page, "Levers, by what they are expected to gain")[1:] for cell in row]
+            cells = [cell for row in rows(page, "Settings, by expected gain")[1:] for cell in row]
             self.assertFalse([cell for cell in cells if cell.startswith("=")])
 
     def test_names_from_the_command_line_are_shown_as_text(self):

@@ -44,7 +44,7 @@ def opened(address="", width=1280, path=None, **keywords):
         yield page
 
 
-def settled(page, what="Every cap weighed."):
+def settled(page, what="All caps compared."):
     page.get_by_role("status").filter(has_text=what).wait_for()
 
 
@@ -231,7 +231,7 @@ class FilesComeIn(unittest.TestCase):
             with self.subTest(name), opened("#cluster=2xv100-nvlink") as page:
                 dropped(page, here / "three-layers.json", given)
                 settled(page)
-                self.assertEqual(page.locator("optgroup[label='Files of yours'] option").all_inner_texts(), [name])
+                self.assertEqual(page.locator("optgroup[label='Your files'] option").all_inner_texts(), [name])
                 page.wait_for_function("() => location.hash.includes('dropped=')")
                 address = page.evaluate("location.hash")
             with self.subTest(f"address of {name}"), opened(address) as page:
@@ -334,37 +334,37 @@ class Answers(unittest.TestCase):
             page.get_by_label("NCCL", exact=True).fill("")
             page.get_by_label("NCCL", exact=True).press("Enter")
             settled(page)
-            page.get_by_label("As one line").fill("nowhere")
-            page.get_by_label("As one line").press("Enter")
+            page.get_by_label("Cluster in one line").fill("nowhere")
+            page.get_by_label("Cluster in one line").press("Enter")
             page.locator(".cluster .wrong:visible").filter(has_text='there is no cluster or file "nowhere"').wait_for()
-            page.get_by_label("As one line").fill("dgxa100@2")
-            page.get_by_label("As one line").press("Enter")
+            page.get_by_label("Cluster in one line").fill("dgxa100@2")
+            page.get_by_label("Cluster in one line").press("Enter")
             page.locator(".settings .wrong:visible").filter(
                 has_text="recorded on V100, but the cluster has A100"
             ).wait_for()
             page.get_by_role("button", name="Estimate it layer by layer for A100").click()
             settled(page)
-            self.assertTrue(page.get_by_label("Carry the recording over to this GPU").is_checked())
+            self.assertTrue(page.get_by_label("Transfer the recording to this GPU").is_checked())
             self.assertIn("--gpu A100", page.locator(".command code").first.inner_text())
 
     def test_a_cluster_is_described_word_by_word(self):
         with opened("#workload=alexnet@V100:fp32&cluster=dgx1v@2") as page:
             settled(page)
-            page.get_by_label("Cluster", exact=True).select_option(label="Another: describe it")
+            page.get_by_label("Cluster", exact=True).select_option(label="Describe another cluster")
             page.wait_for_function(
                 "() => document.querySelector('.cluster .wide input').value.startsWith('node:2 gpu:8xV100-32GB nvlink:6x25GBps')"
             )
-            page.get_by_label("GPUs of a node", exact=True).fill("4")
+            page.get_by_label("GPUs per node", exact=True).fill("4")
             page.wait_for_function(
                 "() => document.querySelector('.cluster .wide input').value.includes('gpu:4xV100-32GB')"
             )
             page.get_by_label("Between GPUs").select_option("nvswitch")
-            page.get_by_label("Rate of a NIC", exact=True).fill("50")
+            page.get_by_label("Rate per NIC", exact=True).fill("50")
             page.wait_for_function("() => document.querySelector('.cluster .wide input').value.includes('50Gbps')")
             page.get_by_label("Network", exact=True).select_option("tcp")
             settled(page)
             self.assertRegex(
-                page.get_by_label("As one line").input_value(), "^node:2 gpu:4xV100-32GB .*nvswitch:300GBps"
+                page.get_by_label("Cluster in one line").input_value(), "^node:2 gpu:4xV100-32GB .*nvswitch:300GBps"
             )
 
 

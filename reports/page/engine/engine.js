@@ -5,7 +5,7 @@
 //   const { exit, stdout, stderr, written } = await engine.run(["import", "trace.json.gz", "-o", "w.json"],
 //     [{ name: "trace.json.gz", content: file }], { progress: ({ read, size }) => …, signal });
 //
-// Files are read where they lie, piece by piece: hundreds of megabytes take no memory of the page's. One run at a time;
+// Files are read in place, piece by piece: hundreds of megabytes take no memory of the page. There is one run at a time;
 // another waits for it. Cancelling (`signal`) ends the worker at once; the next run begins a new one.
 
 /**
@@ -17,7 +17,7 @@
  */
 
 /**
- * What base64 of gzip holds.
+ * The content of base64 of gzip.
  * @param {string} base64
  * @returns {Promise<Uint8Array>}
  */

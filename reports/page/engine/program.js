@@ -1,5 +1,5 @@
-// One run of the program in a worker: files in, arguments, what it printed and wrote out. A classic script: the build
-// puts it behind Emscripten's, which defines ddpsim(), and before worker.js.
+// One run of the program in a worker: files and arguments in, printed text and written files out. A classic script: the
+// build puts it after Emscripten's script, which defines ddpsim(), and before worker.js.
 'use strict';
 
 /**
@@ -8,7 +8,8 @@
  */
 
 const kFolder = '/files';
-const kPiece = 4 << 20; // bytes asked of a source at once: each question costs a browser about a millisecond
+// Bytes read from a source at once. Each read costs a browser about a millisecond.
+const kPiece = 4 << 20;
 
 /** @param {Blob | Uint8Array | string} content @returns {Source} */
 function sourceOf(content) {
@@ -26,8 +27,8 @@ function sourceOf(content) {
 }
 
 /**
- * Makes `source` the file at `path` of the program's file system. A small one is a file as any other; a large one is
- * not copied, and can be read alone.
+ * Makes `source` the file at `path` of the program's file system. A small source becomes an ordinary file. A large one is
+ * not copied and can only be read.
  * @param {(read: number) => void} progress told how far a large one was read
  */
 function place(FS, path, source, progress) {
@@ -91,7 +92,7 @@ async function runProgram(compiled, args, files, progress) {
     },
   });
   const {FS} = program;
-  // Streams 1 and 2 become files: what is printed is kept byte for byte, and no terminal is seen.
+  // Streams 1 and 2 become files: output is kept byte for byte, and the program sees no terminal.
   const printed = ['/stdout', '/stderr'].map((path, i) => {
     FS.close(FS.streams[i + 1]);
     FS.open(path, 'w');

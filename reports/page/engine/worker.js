@@ -1,4 +1,4 @@
-// The worker's side of engine.js: first the program, compiled or to be compiled, then one message a run.
+// The worker's side of engine.js: first a message with the program, compiled or not, then one message per run.
 'use strict';
 
 const kBetween = 100; // ms between two messages of progress

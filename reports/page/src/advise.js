@@ -1,11 +1,11 @@
-// Levers of DDP and NCCL: what each is expected to gain, what it takes.
+// Settings of DDP and NCCL: what each is expected to gain, and its side effects.
 
 import {barChart} from './bars.js';
 import {cardElement, copyButton} from './card.js';
 import {html} from './dom.js';
 import {having} from './having.js';
 import {name} from './names.js';
-import {bytes, decimals, fixed, milliseconds, signed, time, timeUnit} from './units.js';
+import {bytes, counted, decimals, fixed, milliseconds, signed, time, timeUnit} from './units.js';
 
 /**
  * @typedef {import('documents').AdviseResult} AdviseResult
@@ -21,7 +21,7 @@ function weighed(advice) {
 /** @param {AdviceRow} row */
 function takes(row) {
   return [
-    row.changes_batch && 'another batch', row.changes_numerics && 'other numerics',
+    row.changes_batch && 'changes the batch', row.changes_numerics && 'changes numerics',
     row.memory_bytes && `${signed(row.memory_bytes, bytes)} memory`
   ].filter(Boolean)
     .join(', ');
@@ -38,7 +38,7 @@ function gainChart(advice, rows) {
   const chart = barChart({
     domain: [Math.min(...edges) - widest * 0.02, Math.max(...edges, advice.measurable_us) + widest * 0.02],
     zero: 0,
-    label: `Gain of ${rows.length} levers and combinations, ${worth} of which are worth it`,
+    label: `Gain of ${rows.length} settings and combinations, ${worth} of them worth it`,
     bars: rows.map(
       (row) => ({
         label: row.levers.join(' + '),
@@ -52,19 +52,19 @@ function gainChart(advice, rows) {
         strong: row.worth
       })),
   });
-  chart.classList.add('wide'); // names of levers are long
+  chart.classList.add('wide'); // long names
   return chart;
 }
 
-/** @param {AdviceRow[]} rows those that are worth it */
+/** @param {AdviceRow[]} rows settings that are worth it */
 function linesToWrite(rows) {
   const lines = rows.map((row) => {
-    const levers = row.levers.join(' + ');
-    const copy = copyButton('Copy', () => row.line, `Copy what sets ${levers}`);
+    const names = row.levers.join(' + ');
+    const copy = copyButton('Copy', () => row.line, `Copy the line that sets ${names}`);
     const code = html('div', {class: 'code'}, html('code', {}, name(row.line, 2000)), ...copy);
-    return html('li', {}, html('b', {}, name(levers)), code, row.note && html('small', {}, name(row.note, 600)));
+    return html('li', {}, html('b', {}, name(names)), code, row.note && html('small', {}, name(row.note, 600)));
   });
-  const summary = html('summary', {}, `What to write: ${rows.length} worth it`);
+  const summary = html('summary', {}, `Lines to write: ${counted(rows.length, 'setting')} worth it`);
   return html('details', {open: rows.length < 4}, summary, html('ul', {class: 'lines'}, ...lines));
 }
 
@@ -72,23 +72,23 @@ function linesToWrite(rows) {
 function refusals(rows) {
   const items =
     rows.map((row) => html('li', {}, html('b', {}, name(row.levers.join(' + '))), ': ', name(row.error, 400)));
-  return html('details', {}, html('summary', {}, `${rows.length} cannot be had`), html('ul', {}, ...items));
+  return html('details', {}, html('summary', {}, `${rows.length} not possible here`), html('ul', {}, ...items));
 }
 
 /** @param {WeighedRow[]} rows @returns {import('./table.js').Table} */
-function leverTable(rows) {
+function settingTable(rows) {
   const {of, show} = milliseconds;
   return {
-    file: 'levers',
+    file: 'settings',
     columns: [
-      {title: 'levers', text: true, long: true},
+      {title: 'settings', text: true, long: true},
       {title: 'gain', unit: 'ms', show},
       {title: 'low', unit: 'ms', show},
       {title: 'high', unit: 'ms', show},
       {title: 'expected', unit: 'ms', show},
-      {title: 'takes', text: true, long: true},
+      {title: 'side effects', text: true, long: true},
       {title: 'worth it', text: true},
-      {title: 'to write', text: true, long: true},
+      {title: 'line to write', text: true, long: true},
     ],
     rows: rows.map(
       (row) =>
@@ -107,11 +107,11 @@ export function adviceCard(advice) {
   if (worth.length) body.push(linesToWrite(worth));
   if (failed.length) body.push(refusals(failed));
   return cardElement({
-    title: 'Levers, by what they are expected to gain',
-    about: `Gain over today's step of ${time(advice.iteration_us, 4)}; whiskers are 80 % intervals. ` +
-      'Green is worth it: it gains more than the ' +
-      `${time(advice.measurable_us, 2)} that can be measured, and risks little.`,
+    title: 'Settings, by expected gain',
+    about: `Gain over the current step of ${time(advice.iteration_us, 4)}. Whiskers: 80 % intervals. ` +
+      `Green: worth it, because it gains more than the ${time(advice.measurable_us, 2)} you could measure ` +
+      'and risks little.',
     body,
-    table: leverTable(rows),
+    table: settingTable(rows),
   });
 }

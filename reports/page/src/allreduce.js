@@ -1,4 +1,4 @@
-// Bus bandwidth by size: predicted, with its band, and beside it the points of a log.
+// Bus bandwidth by size: predicted, with its 80 % interval, and the measured points of a log.
 
 import {cardElement} from './card.js';
 import {svg} from './dom.js';
@@ -27,7 +27,7 @@ export function sizeTick(count) {
 }
 
 /**
- * What is drawn: rows of the prediction, points of a log, and what makes bus bandwidth of a time.
+ * What is drawn: rows of the prediction, points of a log, and the function from time to bus bandwidth.
  * @typedef {object} Sweep
  * @property {AllreduceResult['rows']} rows
  * @property {{size: number, value: number}[]} points within the sizes of `rows`
@@ -80,7 +80,7 @@ function plotSweep({rows, points, busbw, most}, width) {
 }
 
 /**
- * Above the curve, the algorithm and protocol from the size on at which NCCL chooses them.
+ * Writes each algorithm and protocol above the curve, at the first size for which NCCL chooses it.
  * @param {SVGSVGElement} into
  * @param {AllreduceResult['rows']} rows
  * @param {import('./scale.js').Scale} x
@@ -148,7 +148,8 @@ export function allReduceCard(table, measured) {
     chart((width) => plotSweep(sweep, width), `Bus bandwidth by size, up to ${digits(sweep.most)} GB/s`);
   return cardElement({
     title: `Bus bandwidth of ${table.collective ?? 'all-reduce'} by size`,
-    about: 'As all_reduce_perf counts it, out of place; above the curve, what NCCL chooses.',
+    about:
+      'Counted as all_reduce_perf does, out of place. Above the curve: the algorithm and protocol that NCCL chooses.',
     body: sweep.drawn ? [legendList(entries), plot()] : [],
     table: sweepTable(table, measured),
   });

@@ -12,15 +12,15 @@ import {name} from './names.js';
  * @property {number} [low] of the whisker
  * @property {number} [high]
  * @property {string} tone class of its colour
- * @property {string} text the figure, with its unit
+ * @property {string} text the value, with its unit
  * @property {boolean} [strong]
  * @property {{size: number, tone: string}[]} [parts] stacked, in place of one colour
  *
  * @typedef {object} Bars
  * @property {Bar[]} bars
  * @property {[number, number]} domain
- * @property {number} [zero] where a line stands
- * @property {string} label what is shown, in a sentence
+ * @property {number} [zero] place of a vertical line
+ * @property {string} label describes the chart in a sentence
  */
 
 /** @param {Bars} bars */

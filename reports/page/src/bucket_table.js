@@ -1,4 +1,4 @@
-// Buckets in the order of their launch: when each was ready, launched, started, done, and why it is exposed.
+// Buckets in launch order: when each is ready, launched, started and done, and why it is exposed.
 
 import {cardElement} from './card.js';
 import {html} from './dom.js';
@@ -12,7 +12,7 @@ export function bucketCard(result, title, select) {
   const {show} = milliseconds;
   return cardElement({
     title,
-    about: 'In launch order; instants from the start of forward.',
+    about: 'In launch order. Times count from the start of the forward pass.',
     tableShown: true,
     body: [],
     table: {
@@ -23,10 +23,10 @@ export function bucketCard(result, title, select) {
         {title: 'gradients'},
         {title: 'ready', unit: 'ms', show},
         {title: 'launched', unit: 'ms', show},
-        {title: 'starts', unit: 'ms', show},
-        {title: 'last rank there', unit: 'ms', show},
+        {title: 'start', unit: 'ms', show},
+        {title: 'last rank arrives', unit: 'ms', show},
         {title: 'done', unit: 'ms', show},
-        {title: 'on the wire', unit: 'ms', show},
+        {title: 'transfer', unit: 'ms', show},
         {title: 'NCCL', text: true},
         {title: 'closed by', text: true},
         {title: 'exposed, and why', text: true, long: true},

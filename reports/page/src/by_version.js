@@ -1,4 +1,4 @@
-// Where it is not known which PyTorch runs, or what a replay misses: what would be advised in each case.
+// The recommendation for each PyTorch version if the version is unknown, and for each attribution of what a replay misses.
 
 import {cardElement} from './card.js';
 import {milliseconds} from './units.js';
@@ -24,7 +24,7 @@ function figures({value, low, high}) {
 }
 
 /**
- * One row for each case: what it is, what would be advised, what that gains.
+ * One row for each case, with its recommendation and gain.
  * @param {string} title
  * @param {{file: string, kind: string, rows: import('./table.js').Value[][] | undefined}} cases
  */
@@ -33,7 +33,7 @@ function casesCard(title, {file, kind, rows}) {
   /** @type {import('./table.js').Column[]} */
   const columns = [
     {title: kind, text: true},
-    {title: 'advice', text: true},
+    {title: 'recommendation', text: true},
     {title: 'gain', unit: 'ms', show},
     {title: 'low', unit: 'ms', show},
     {title: 'high', unit: 'ms', show},
@@ -44,16 +44,16 @@ function casesCard(title, {file, kind, rows}) {
 /** @param {TuneResult} tune */
 export function casesCards(tune) {
   return [
-    casesCard('By PyTorch’s version, which nothing tells', {
+    casesCard('Recommendation by PyTorch version (unknown: pass --torch)', {
       file: 'versions',
       kind: 'PyTorch',
       rows: tune.recommended_by_version?.map(
         (one) =>
           [versions(one.torch_from, one.torch_to), advised(one.action, one.bucket_cap_mb), ...figures(one.gain_us)]),
     }),
-    casesCard('By what the replay of today’s step misses', {
+    casesCard('Recommendation by what the replay misses', {
       file: 'causes',
-      kind: 'it misses',
+      kind: 'the replay misses',
       rows: tune.recommended_by_cause?.map(
         (one) => [one.cause, advised(one.action, one.bucket_cap_mb), ...figures(one.gain_us)]),
     }),

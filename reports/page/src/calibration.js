@@ -1,11 +1,12 @@
-// What a calibration left: the error of every size of every log, before and after; constants; what was left out.
+// A calibration: the error of every size of every log, before and after; constants; what was left out.
 
 import {barChart} from './bars.js';
 import {cardElement} from './card.js';
 import {html, svg} from './dom.js';
+import {markerLegend} from './legend.js';
 import {name, visible} from './names.js';
 import {sizeTick} from './allreduce.js';
-import {axes, chart, picture} from './plot.js';
+import {axes, chart, marker, picture} from './plot.js';
 import {linear, logarithmic} from './scale.js';
 import {digits, percent} from './units.js';
 
@@ -14,29 +15,13 @@ import {digits, percent} from './units.js';
  * @typedef {import('documents').Residual} Residual
  */
 
-const kShapes = 6; // told apart by colour and by shape
-
-/** @param {number} k @param {number} x @param {number} y @param {boolean} hollow */
-function marker(k, x, y, hollow) {
-  const r = 3.6;
-  const shapes = [
-    `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 -${2 * r} 0`,
-    `M${x - r} ${y - r}h${2 * r}v${2 * r}h-${2 * r}z`,
-    `M${x} ${y - r - 1}l${r + 1} ${2 * r}h-${2 * r + 2}z`,
-    `M${x} ${y - r - 1}l${r + 1} ${r + 1}l-${r + 1} ${r + 1}l-${r + 1} -${r + 1}z`,
-    `M${x - r} ${y - r}l${2 * r} ${2 * r}M${x + r} ${y - r}l-${2 * r} ${2 * r}`,
-    `M${x} ${y + r + 1}l${r + 1} -${2 * r}h-${2 * r + 2}z`,
-  ];
-  return svg('path', {class: `marker m${k % kShapes}${hollow ? ' hollow' : ''}`, d: shapes[k % kShapes]});
-}
-
 /** @param {Residual} row */
 function shapeOf(row) {
   return `${visible(row.source, 40)} ${row.nodes}x${row.gpus_per_node}`;
 }
 
 /**
- * Of a prediction, in percent; above 0 it is too long.
+ * Error of a prediction in percent; above 0 it is too long.
  * @param {number} predicted
  * @param {number} measured
  */
@@ -59,7 +44,7 @@ function plotErrors(points, most, width) {
   const x = logarithmic([Math.min(...sizes) / 1.3, Math.max(...sizes) * 1.3], [box.left, box.right]);
   const y = linear([-most, most], [box.bottom, box.top], 6);
   const into = picture(width, height);
-  const words = {xTitle: 'size, bytes (binary prefixes)', yTitle: 'error, %: above 0 is predicted too long'};
+  const words = {xTitle: 'size, bytes (binary prefixes)', yTitle: 'error, % (above 0: predicted too long)'};
   axes(into, box, x, y, {x: sizeTick, y: (value) => digits(value, 2), ...words});
   into.append(svg('line', {class: 'axis', x1: box.left, x2: box.right, y1: y.place(0), y2: y.place(0)}));
   for (const {k, size, before} of points)
@@ -68,21 +53,10 @@ function plotErrors(points, most, width) {
   return into;
 }
 
-/** @param {string[]} shapes */
-function shapeLegend(shapes) {
-  const list = html('ul', {class: 'legend', 'aria-label': 'Legend'});
-  shapes.slice(0, 12).forEach((shape, k) => {
-    const looks = {class: 'sample', viewBox: '-6 -6 12 12', width: 12, height: 12, 'aria-hidden': 'true'};
-    list.append(html('li', {}, svg('svg', looks, marker(k, 0, 0, false)), name(shape)));
-  });
-  list.append(html('li', {}, 'faint: the cost model alone'));
-  return list;
-}
-
 /** @param {CalibrateResult} calibration */
 function summaryOf({calibrated, model_alone: alone}) {
   const before = alone
-    ? `; the cost model alone: ${percent(alone.median_abs_error_percent)}, ${percent(alone.p90_abs_error_percent)}`
+    ? `; without calibration: ${percent(alone.median_abs_error_percent)}, ${percent(alone.p90_abs_error_percent)}`
     : '';
   return `Calibrated: median ${percent(calibrated.median_abs_error_percent)}, ` +
     `p90 ${percent(calibrated.p90_abs_error_percent)}${before}.`;
@@ -126,14 +100,17 @@ export function residualCard(calibration) {
       after: error(row.calibrated_us, row.measured_us)
     };
   });
-  // A model that is far off before it is calibrated must not flatten what is left after.
+  // Large errors before calibration must not flatten the errors after it.
   const all = points.map((point) => Math.abs(point.after));
   const most = Math.max(5, ...all) * 1.15;
   const label = `Errors of ${points.length} sizes after calibration, within ${digits(Math.max(...all), 2)} percent`;
   return cardElement({
-    title: 'What is left: error of every size',
+    title: 'Errors after calibration, by size',
     about: summaryOf(calibration),
-    body: [shapeLegend(shapes), chart((width) => plotErrors(points, most, width), label)],
+    body: [
+      markerLegend(shapes.slice(0, 12), ['hollow: cost model without calibration']),
+      chart((width) => plotErrors(points, most, width), label)
+    ],
     table: residualTable(rows),
   });
 }
@@ -148,7 +125,7 @@ export function leftOutCard(calibration) {
   const most = Math.max(...shapes.map(({errors}) => errors.p90_abs_error_percent));
   return cardElement({
     title: 'Each job shape predicted without its logs',
-    about: 'What to expect of a shape nobody measured: bars are the median error, whiskers reach to p90.',
+    about: 'What to expect of a job shape that nobody measured. Bars: median error; whiskers: up to p90.',
     half: true,
     body: [
       barChart({
@@ -157,12 +134,12 @@ export function leftOutCard(calibration) {
         bars: shapes.map(
           (shape) => ({
             label: `${shape.nodes} × ${shape.gpus_per_node} GPUs`,
-            note: shape.predicted_from_others ? '' : 'by specification: no other log',
+            note: shape.predicted_from_others ? '' : 'from data sheets: no other log',
             from: 0,
             to: shape.errors.median_abs_error_percent,
             low: shape.errors.median_abs_error_percent,
             high: shape.errors.p90_abs_error_percent,
-            tone: 'backward',
+            tone: 'plain',
             text: percent(shape.errors.median_abs_error_percent)
           })),
       }),
@@ -211,8 +188,6 @@ export function notesCard(calibration) {
     ...calibration.left_out.map((log) => `${log.source} was left out: ${log.reason}`)
   ];
   if (!notes.length) return null;
-  return cardElement({
-    title: 'What was read, and what was noticed',
-    body: [html('ul', {}, ...notes.map((note) => html('li', {}, name(note, 1000))))]
-  });
+  return cardElement(
+    {title: 'Input and notes', body: [html('ul', {}, ...notes.map((note) => html('li', {}, name(note, 1000))))]});
 }

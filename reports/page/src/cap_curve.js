@@ -1,5 +1,5 @@
-// Step time by bucket cap: today, what is recommended, how wide the plateau is, where the cliffs are, what no cap can
-// beat.
+// Step time by bucket cap: the current and the recommended cap, the caps that are as good, the next worse ones, and the
+// bound that no cap can beat.
 
 import {cardElement} from './card.js';
 import {capText, plotCurve} from './cap_curve_plot.js';
@@ -25,9 +25,9 @@ export function capCurveCard(tune) {
   const some = points.length < tune.bucketings
     ? `${points.length} of ${tune.bucketings} bucketings`
     : `${counted(points.length, 'bucketing')}, each simulated`;
-  const about = `${some}; caps that give the same buckets are one level of the line.`;
+  const about = `${some}. Caps that give the same buckets share one level of the line.`;
   const card = cardElement({title, about, body: [curveLegend(tune, points), stage, readout], table});
-  // Who sets a cap elsewhere shows where on the curve it is.
+  // The workbench shows where on the curve its cap lies.
   card.addEventListener('cap', (event) => showCap(/** @type {CustomEvent<number>} */ (event).detail));
   return card;
 }
@@ -71,7 +71,7 @@ function interactiveCurve(tune, points) {
   };
 
   const words = `Step time by bucket cap, ${counted(points.length, 'bucketing')}: ` +
-    `today ${time(range.today)}, fastest ${time(tune.best.iteration_us)}`;
+    `current ${time(range.today)}, fastest ${time(tune.best.iteration_us)}`;
   const name = 'Step time by bucket cap; arrow keys go from cap to cap';
   const stage = html('div', {class: 'stage', tabindex: 0, role: 'application', 'aria-label': name}, chart(draw, words));
   const first = firstShown(tune, points);
@@ -86,7 +86,7 @@ function interactiveCurve(tune, points) {
 }
 
 /**
- * Where the cursor begins: at the recommended cap, else at the smallest one.
+ * The cursor begins at the recommended cap or, if there is none, at the smallest one.
  * @param {TuneResult} tune
  * @param {CurvePoint[]} points
  */
@@ -105,9 +105,9 @@ function curveLegend({recommended}, points) {
     entries.push(['plateau', `as good: ${(recommended.cap_range_mb ?? []).map(capText).join(' to ')} MiB`]);
   }
   if (recommended.measurable_us)
-    entries.push(['measurable', `less than can be measured (${time(recommended.measurable_us, 2)})`]);
+    entries.push(['measurable', `too small to measure (under ${time(recommended.measurable_us, 2)})`]);
   if (points.some((point) => point.if_communication_us !== undefined))
-    entries.push(['reading', 'if communication is what the replay misses']);
+    entries.push(['reading', 'if the replay misses communication']);
   const next = recommended.next_worse;
   const worse = [];
   if (next && next.below_mb !== null)
@@ -123,8 +123,9 @@ function describe(point, today) {
   const [low, high] = point.cap_range_mb;
   const gain = today - point.iteration_us;
   const caps = low === high ? capText(low) : `${capText(low)} to ${capText(high)}`;
-  const against =
-    Math.abs(gain) < 0.5 ? 'as today' : `${time(Math.abs(gain))} ${gain > 0 ? 'shorter' : 'longer'} than today`;
+  const against = Math.abs(gain) < 0.5
+    ? 'same as the current step'
+    : `${time(Math.abs(gain))} ${gain > 0 ? 'shorter' : 'longer'} than the current step`;
   return `${caps} MiB: ${time(point.iteration_us, 4)}, ${against}; ` +
     `${counted(point.buckets, 'bucket')}, ${time(point.blocking_communication_us)} blocked by communication.`;
 }
@@ -138,7 +139,7 @@ function curveTable(tune) {
       {title: 'bucket_cap_mb', unit: 'MiB', show: cap},
       {title: 'first bucket', unit: 'MiB', show: cap},
       {title: 'same buckets from', unit: 'MiB', show: cap},
-      {title: 'to', unit: 'MiB', show: cap},
+      {title: 'same buckets up to', unit: 'MiB', show: cap},
       {title: 'step', unit: 'ms', show: milliseconds.show},
       {title: 'blocked by communication', unit: 'ms', show: milliseconds.show},
       {title: 'buckets'},

@@ -14,8 +14,8 @@ import {fixed, time, timeUnit} from './units.js';
  * @property {SVGSVGElement} into
  * @property {import('./plot.js').Box} box
  * @property {CurveRange} range
- * @property {(mb: number) => number} across where a cap stands; one beyond the range stands at its end
- * @property {(us: number) => number} up where a step stands
+ * @property {(mb: number) => number} across place of a cap; a cap beyond the range stands at its end
+ * @property {(us: number) => number} up place of a step time
  * @property {(place: number) => number} capAt the inverse of `across`
  * @property {SVGGElement} marks
  * @property {SVGGElement} labels above all marks
@@ -112,7 +112,7 @@ function stepLine({box, across, up}, points, of) {
 }
 
 /**
- * Lines across the picture: what no cap can beat, the best partition, the current step.
+ * Lines across the picture: the bound that no cap can beat, the best partition, the current step.
  * @param {Plot} plot
  * @param {TuneResult} tune
  */
@@ -130,12 +130,12 @@ function drawLevels({box, range, up, marks, labels}, {best_partition: partition}
     labels.append(label(text, x, y, {anchor: right ? 'end' : 'start', kind: 'halo'}));
   };
   const {bound, today} = range;
-  if (bound !== null) level(bound, 'bound', `collectives take no time: ${time(bound, 4)}`, false);
+  if (bound !== null) level(bound, 'bound', `if collectives took no time: ${time(bound, 4)}`, false);
   if (partition) {
     const us = partition.iteration_us;
     level(us, 'partition', `best of all partitions: ${time(us, 4)}`, up(us) < box.bottom - 18);
   }
-  level(today, 'today', `today ${time(today, 4)}`, up(today) < box.top + 20);
+  level(today, 'today', `current ${time(today, 4)}`, up(today) < box.top + 20);
   if (range.cut) labels.append(label('↑ much slower', box.right - 4, box.top + 12, {anchor: 'end', kind: 'small'}));
 }
 

@@ -1,5 +1,4 @@
-// Which part of the cap curve is drawn. What lies near the current step decides: much slower steps leave through the
-// top.
+// Which part of the cap curve is drawn. Steps near the current one decide; much slower steps leave through the top.
 
 import {greatest, smallest} from './scale.js';
 

@@ -1,22 +1,22 @@
-// A chart with what belongs to it: title, a sentence, its table, CSV, Markdown.
+// A card: a chart with its title, a sentence, its table, CSV and Markdown.
 
 import {html} from './dom.js';
 import {csv, markdown, tableElement} from './table.js';
 
 let cards = 0;
 
-/** @param {string} text @param {HTMLElement} said where the outcome is told */
+/** @param {string} text @param {HTMLElement} said shows the outcome */
 async function copy(text, said) {
   try {
     await navigator.clipboard.writeText(text);
     said.textContent = 'Copied';
   } catch {
-    // A file opened from disk may not be allowed to: the old way asks nobody.
+    // A file opened from disk may lack the permission. The old way needs none.
     const area = html('textarea', {class: 'unseen', 'aria-label': 'to copy'});
     area.value = text;
     document.body.append(area);
     area.select();
-    said.textContent = document.execCommand('copy') ? 'Copied' : 'This browser does not let the page copy';
+    said.textContent = document.execCommand('copy') ? 'Copied' : 'This browser does not allow copying';
     area.remove();
   }
 }
@@ -29,10 +29,10 @@ export function save(name, content, type) {
 }
 
 /**
- * A button that copies, and says that it did.
+ * A button that copies a text and says so.
  * @param {string} label
  * @param {() => string} text
- * @param {string} [what] for who cannot see what it stands beside
+ * @param {string} [what] for screen readers
  */
 export function copyButton(label, text, what) {
   const said = html('span', {class: 'said', role: 'status'});
@@ -44,9 +44,9 @@ export function copyButton(label, text, what) {
  * @property {string} title
  * @property {string} [about] one sentence
  * @property {Node[]} body
- * @property {import('./table.js').Table | (() => import('./table.js').Table)} [table] a function: of what is shown,
- *   which may become another; the card is then told by an event, `documents`
- * @property {boolean} [tableShown] the table is the chart
+ * @property {import('./table.js').Table | (() => import('./table.js').Table)} [table] a function if the card's content
+ *   can change; the event `documents` then asks for the table again
+ * @property {boolean} [tableShown] the table is all there is
  * @property {(row: HTMLTableRowElement, index: number) => void} [eachRow]
  * @property {boolean} [half] stands beside another
  */

@@ -1,13 +1,14 @@
-// Clusters side by side: which trains faster, how surely, and where each loses its efficiency.
+// Clusters side by side: which trains faster, how certain that is, what each costs, and where it loses efficiency.
 
 import {barChart} from './bars.js';
 import {cardElement} from './card.js';
+import {frontierChart} from './frontier.js';
 import {toneOf} from './efficiency.js';
 import {html} from './dom.js';
 import {having} from './having.js';
 import {legendList} from './legend.js';
 import {name} from './names.js';
-import {digits, milliseconds, percent, time} from './units.js';
+import {digits, grouped, milliseconds, percent, time} from './units.js';
 
 /**
  * @typedef {import('./envelope.js').CompareResult} CompareResult
@@ -26,7 +27,7 @@ export function ranked(compare) {
 }
 
 /**
- * Training speed where the fastest is 100; it trains `percent` faster.
+ * Training speed in percent of the fastest, which trains `percent` faster.
  * @param {number} percent
  */
 function speed(percent) {
@@ -37,7 +38,7 @@ function speed(percent) {
 function noteOf(row) {
   return [
     `${row.ranks} ${row.ranks === 1 ? 'GPU' : 'GPUs'}`,
-    row.samples_per_second ? `${digits(row.samples_per_second)} samples/s` : null,
+    row.samples_per_second ? `${grouped(digits(row.samples_per_second))} samples/s` : null,
     row.label === row.cluster ? null : row.cluster
   ].filter(Boolean)
     .join(' · ');
@@ -68,7 +69,7 @@ export function speedCard(compare) {
       from: 0,
       to: speed(value),
       ...(sole ? {} : {low: speed(high), high: speed(low)}),
-      tone: i === 0 ? 'good' : 'backward',
+      tone: i === 0 ? 'good' : 'plain',
       strong: i === 0,
       text: sole ? (i === 0 ? 'fastest' : 'the same') : `${digits(speed(value), 3)} %`
     };
@@ -86,8 +87,8 @@ export function speedCard(compare) {
         'ul', {}, ...failed.map((row) => html('li', {}, html('b', {}, name(row.label)), ': ', name(row.error, 600))))));
   return cardElement({
     title: 'Training speed',
-    about: 'The fastest is 100 %; whiskers are 80 % intervals of what tells each from it.' +
-      (compare.fastest_is_certain ? '' : ' Which is fastest is not certain.'),
+    about: 'In percent of the fastest. Whiskers: 80 % interval of the difference to it.' +
+      (compare.fastest_is_certain ? '' : ' Which cluster is fastest is not certain.'),
     body,
     table: {
       file: 'clusters',
@@ -100,7 +101,7 @@ export function speedCard(compare) {
         {title: 'low', unit: '%', show: (value) => digits(Number(value), 3)},
         {title: 'high', unit: '%', show: (value) => digits(Number(value), 3)},
         {title: 'efficiency', unit: '%', show: (value) => digits(Number(value), 3)},
-        {title: 'blocked', unit: '%', show: (value) => digits(Number(value), 2)},
+        {title: 'blocked by communication', unit: '%', show: (value) => digits(Number(value), 2)},
         {title: 'best cap', text: true},
         {title: 'confidence', text: true},
       ],
@@ -121,22 +122,23 @@ export function lossesCard(compare, causes) {
       rows.some((row) => row.loss.some((loss) => loss.cause === cause && Math.abs(loss.us) > row.iteration_us * 1e-6)));
   const share = (/** @type {RankedRow} */ row, /** @type {string} */ cause) =>
     (100 * (row.loss.find((loss) => loss.cause === cause)?.us ?? 0)) / row.iteration_us;
-  const tones = ['exposed', 'copies', 'optimizer'];
+  const tones = ['exposed', 'copies', 'waits', 'overhead'];
   const byTone = [...there].sort((a, b) => tones.indexOf(toneOf(a)) - tones.indexOf(toneOf(b)));
   const legend = legendList([
     ['backward', 'one GPU’s own work'],
-    ['exposed', 'communication'],
+    ['exposed', 'exposed communication'],
     ['copies', 'copies, host, slowed compute'],
-    ['optimizer', 'waits for others, unexplained'],
+    ['waits', 'waits for other ranks'],
+    ['overhead', 'multi-GPU overhead'],
   ]);
   return cardElement({
     title: 'Where the efficiency goes',
-    about: 'Each step as 100 %.',
+    about: 'Parts of each step, in percent.',
     body: [
       legend,
       barChart({
         domain: [0, 100],
-        label: 'Each cluster’s step by what it is lost to',
+        label: 'Parts of each cluster’s step',
         bars: rows.map(
           (row) => ({
             label: row.label,
@@ -172,19 +174,34 @@ export function costCard(compare) {
     return cost && amount ? [{label, cost, amount}] : [];
   });
   if (!rows.length) return null;
-  const what = rows[0].cost.usd           ? 'USD for all that is trained'
-    : rows[0].cost.usd_per_million_tokens ? 'USD per million tokens'
+  const what = rows[0].cost.usd           ? 'all that is trained'
+    : rows[0].cost.usd_per_million_tokens ? 'a million tokens'
     : rows[0].cost.usd_per_million_samples
-    ? 'USD per million samples'
-    : 'USD per thousand steps';
+    ? 'a million samples'
+    : 'a thousand steps';
   const sorted = [...rows].sort((a, b) => a.amount.value - b.amount.value);
+  const most = Math.max(...sorted.map((row) => row.amount.high));
+  const few = sorted.filter(({cost}) => cost.frontier).length;
   return cardElement({
-    title: 'What it costs',
-    about: `${what}, the cheapest first; whiskers by the step's interval. Strong: none is both cheaper and faster.`,
+    title: 'Cost against time',
+    about: `USD and time for ${what}. Green: no other candidate is both cheaper and faster. ` +
+      'Thin lines and whiskers: 80 % intervals.',
     body: [
+      legendList([
+        ['best', few > 1 ? 'frontier' : 'cheapest and fastest'],
+        ...(
+          few < sorted.length ? /** @type {[string, string][]} */ ([['dull', 'another is both cheaper and faster']])
+                              : [])
+      ]),
+      ...(
+        sorted.length > 1
+          ? [frontierChart(sorted.map(
+              ({label, cost, amount}) =>
+                ({label, frontier: cost.frontier, usd: amount, usdPerHour: cost.usd_per_hour})))]
+          : []),
       barChart({
-        domain: [0, Math.max(...sorted.map((row) => row.amount.high)) * 1.02],
-        label: what,
+        domain: [0, most * 1.02],
+        label: `USD for ${what}, the cheapest first`,
         bars: sorted.map(
           (row) => ({
             label: row.label,
@@ -195,7 +212,7 @@ export function costCard(compare) {
             high: row.amount.high,
             tone: row.cost.frontier ? 'good' : 'dull',
             strong: row.cost.frontier,
-            text: `${digits(row.amount.value, 3)} USD`
+            text: `${grouped(digits(row.amount.value, 3))} USD`
           })),
       }),
     ],
@@ -203,12 +220,17 @@ export function costCard(compare) {
       file: 'costs',
       columns: [
         {title: 'cluster', text: true, long: true},
-        {title: what, show: (value) => digits(Number(value), 4)},
+        {title: `cost of ${what}`, unit: 'USD', show: (value) => digits(Number(value), 4)},
         {title: 'low', unit: 'USD', show: (value) => digits(Number(value), 4)},
         {title: 'high', unit: 'USD', show: (value) => digits(Number(value), 4)},
         {title: 'cluster per hour', unit: 'USD', show: (value) => digits(Number(value), 4)},
+        {title: 'time', unit: 'hours', show: (value) => digits(Number(value), 3)},
+        {title: 'frontier', text: true},
       ],
-      rows: sorted.map((row) => [row.label, row.amount.value, row.amount.low, row.amount.high, row.cost.usd_per_hour]),
+      rows: sorted.map(
+        ({label, cost, amount}) =>
+          [label, amount.value, amount.low, amount.high, cost.usd_per_hour, amount.value / cost.usd_per_hour,
+           cost.frontier ? 'yes' : 'no']),
     },
   });
 }

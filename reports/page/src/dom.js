@@ -1,4 +1,4 @@
-// Elements out of data: every text goes in as text, never as markup, and nothing of it is unseen.
+// Makes elements of data. Text is never parsed as markup, and no character of it is invisible.
 
 import {seen} from './unseen.js';
 

@@ -1,4 +1,4 @@
-// Where the efficiency goes: from one GPU by itself to this step, cause by cause.
+// Where the efficiency goes: from the step of one GPU alone to this step, cause by cause.
 
 import {barChart} from './bars.js';
 import {cardElement} from './card.js';
@@ -24,11 +24,12 @@ const kDdp = ['copies', 'hooks', 'interference', 'launch_bound'];
 /** @param {string} cause */
 export function toneOf(cause) {
   if (kCommunication.includes(cause)) return 'exposed';
-  return kDdp.includes(cause) ? 'copies' : 'optimizer';
+  if (cause === 'unexplained') return 'overhead';
+  return kDdp.includes(cause) ? 'copies' : 'waits';
 }
 
 /**
- * The step as one bar: a GPU's own work, then what is lost.
+ * The step as one bar: one GPU's own work, then each loss.
  * @param {SimulateResult} result
  * @param {Loss[]} losses
  */
@@ -52,7 +53,7 @@ function wholeStep(result, losses) {
 }
 
 /**
- * Cause after cause, from one GPU's step to this one.
+ * One bar for each cause, from one GPU's step to this step.
  * @param {SimulateResult} result
  * @param {Loss[]} losses
  * @param {Record<string, string>} causes
@@ -123,9 +124,9 @@ export function efficiencyCard(result, causes) {
   const losses = result.loss.filter(seen).sort((a, b) => b.us - a.us);
   return cardElement({
     title: 'Where the efficiency goes',
-    about: `One GPU by itself takes ${time(result.alone_us, 4)}; ` +
-      `here it works at ${percent((100 * result.alone_us) / result.iteration_us, 3)} of that speed. ` +
-      'Below, from there on, enlarged; whiskers are 80 % intervals.',
+    about: `One GPU alone takes ${time(result.alone_us, 4)} a step; ` +
+      `in this job it works at ${percent((100 * result.alone_us) / result.iteration_us, 3)} of that speed. ` +
+      'Below, enlarged: what each cause adds. Whiskers: 80 % intervals.',
     half: true,
     body: [wholeStep(result, losses), lossByLoss(result, losses, causes)],
     table: lossTable(result, losses, causes),

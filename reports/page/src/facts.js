@@ -1,8 +1,8 @@
-// Which figures stand in front of a page, by the documents it has.
+// The main values at the head of a page, by the documents it has.
 
 import {ranked} from './compare.js';
 import {visible} from './names.js';
-import {digits, percent, signed, time, timeWithInterval} from './units.js';
+import {digits, grouped, percent, signed, time, timeWithInterval} from './units.js';
 
 /**
  * @typedef {import('./envelope.js').Documents} Documents
@@ -35,20 +35,20 @@ function intervalText([low, high]) {
 function savedFacts({recommended}) {
   if (recommended.action !== 'set' || !recommended.gain_us) return [];
   const {figure, interval} = timeWithInterval(recommended.gain_us);
-  return [{figure, label: `saved a step, ${interval}`, strong: true}];
+  return [{figure, label: `saved per step, 80 % interval ${interval}`, strong: true}];
 }
 
 /**
  * @param {import('documents').SimulateResult} result
- * @param {boolean} tuned whether another figure is the first
- * @param {boolean} today whether other steps are spoken of
+ * @param {boolean} tuned whether another value comes first
+ * @param {boolean} today whether the page also shows other steps
  * @returns {Fact[]}
  */
 function stepFacts(result, tuned, today) {
   const blocked = result.blocking_communication_us;
   const share = percent((100 * blocked) / result.iteration_us);
   const list = [
-    {figure: time(result.iteration_us, 4), label: today ? 'step today' : 'step', strong: !tuned},
+    {figure: time(result.iteration_us, 4), label: today ? 'current step' : 'step', strong: !tuned},
     {figure: time(blocked), label: `blocked by communication, ${share}`},
   ];
   if (result.overlap !== null) list.push({figure: percent(100 * result.overlap, 3), label: 'of communication hidden'});
@@ -56,7 +56,7 @@ function stepFacts(result, tuned, today) {
 }
 
 /**
- * What a job gets done in a second, as far as it is known.
+ * Throughput of a job, as far as it is known.
  * @param {Pick<import('documents').CompareRow, 'samples_per_second' | 'tokens_per_second' | 'model_flops_utilization' |
  *   'scaling_efficiency'>} job
  * @returns {Fact[]}
@@ -64,8 +64,10 @@ function stepFacts(result, tuned, today) {
 function speedFacts({samples_per_second, tokens_per_second, model_flops_utilization, scaling_efficiency}) {
   /** @type {Fact[]} */
   const list = [];
-  if (samples_per_second) list.push({figure: `${digits(samples_per_second, 4)} samples/s`, label: 'all GPUs together'});
-  if (tokens_per_second) list.push({figure: `${digits(tokens_per_second, 4)} tokens/s`, label: 'all GPUs together'});
+  if (samples_per_second)
+    list.push({figure: `${grouped(digits(samples_per_second, 4))} samples/s`, label: 'all GPUs together'});
+  if (tokens_per_second)
+    list.push({figure: `${grouped(digits(tokens_per_second, 4))} tokens/s`, label: 'all GPUs together'});
   if (model_flops_utilization)
     list.push({figure: percent(100 * model_flops_utilization, 3), label: 'model FLOPs utilization (MFU)'});
   if (scaling_efficiency) list.push({figure: percent(100 * scaling_efficiency, 3), label: 'scaling efficiency'});
@@ -74,19 +76,19 @@ function speedFacts({samples_per_second, tokens_per_second, model_flops_utilizat
 
 /** @param {JobAnswer} asked @returns {Fact[]} */
 function certaintyFacts({confidence, replay}) {
-  const list = [{figure: intervalText(confidence.interval_percent), label: 'of the step, 80 % interval'}];
+  const list = [{figure: intervalText(confidence.interval_percent), label: '80 % interval of the step'}];
   if (!replay) return list;
-  const label = `measured; replayed with ${time(replay.predicted_us, 4)}`;
+  const label = `measured step; its replay takes ${time(replay.predicted_us, 4)}`;
   return [...list, {figure: time(replay.measured_us, 4), label}];
 }
 
 /** @param {import('./envelope.js').CompareResult} compare @returns {Fact[]} */
 function fastestFacts(compare) {
   const [fastest] = ranked(compare);
-  const label = compare.fastest_is_certain ? 'fastest, certainly' : 'fastest, not certainly';
+  const label = compare.fastest_is_certain ? 'fastest, certain' : 'fastest, not certain';
   return [
     {figure: visible(fastest.label, 40), label, strong: true},
-    {figure: time(fastest.iteration_us, 4), label: 'its step'},
+    {figure: time(fastest.iteration_us, 4), label: 'step of the fastest'},
     ...speedFacts(fastest),
   ];
 }
@@ -97,7 +99,7 @@ function allReduceFacts({rows, confidence}) {
   return [
     {figure: `${digits(last.busbw_gbps)} GB/s`, label: `busbw at ${last.size_bytes} B`, strong: true},
     {figure: time(first.time_us), label: `time at ${first.size_bytes} B`},
-    {figure: intervalText(confidence.interval_percent), label: 'of each time, 80 % interval'},
+    {figure: intervalText(confidence.interval_percent), label: '80 % interval of each time'},
   ];
 }
 
@@ -107,10 +109,9 @@ function calibrationFacts({calibrated, model_alone: alone}) {
     {figure: percent(calibrated.median_abs_error_percent), label: 'median error, calibrated', strong: true},
     {figure: percent(calibrated.p90_abs_error_percent), label: 'p90'},
   ];
-  if (alone)
-    list.push({figure: percent(alone.median_abs_error_percent), label: 'median error of the cost model alone'});
-  if (calibrated.sizes !== undefined) list.push({figure: String(calibrated.sizes), label: 'sizes judged'});
-  if (calibrated.times !== undefined) list.push({figure: String(calibrated.times), label: 'times judged'});
+  if (alone) list.push({figure: percent(alone.median_abs_error_percent), label: 'median error without calibration'});
+  if (calibrated.sizes !== undefined) list.push({figure: String(calibrated.sizes), label: 'sizes compared'});
+  if (calibrated.times !== undefined) list.push({figure: String(calibrated.times), label: 'times compared'});
   return list;
 }
 
@@ -124,6 +125,7 @@ function validationFacts(validation) {
   ];
   const {intervals} = validation;
   if (intervals.given)
-    list.push({figure: `${intervals.hold} of ${intervals.given}`, label: 'measured inside the interval stated'});
+    list.push(
+      {figure: `${intervals.hold} of ${intervals.given}`, label: 'measured values inside their predicted interval'});
   return list;
 }

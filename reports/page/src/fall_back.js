@@ -1,4 +1,4 @@
-// A page whose script cannot show it: what a terminal would show still stands in the file.
+// If the script cannot show the page, the terminal output in the file is shown instead.
 
 import {html} from './dom.js';
 

@@ -1,4 +1,4 @@
-// Documents leave members out: a row with an error has no figures.
+// Documents leave members out: a row with an error has no values.
 
 /**
  * The objects that have all these members.

@@ -1,4 +1,4 @@
-// What must be known first: the verdict, the figures it rests on, how sure it is, what would make it surer.
+// The head of a page: the job, the main values, how certain the answer is, and which measurement would help.
 
 import {copyButton} from './card.js';
 import {html} from './dom.js';
@@ -46,12 +46,12 @@ export function factList(facts) {
  */
 export function trust(confidence, sources) {
   const next = confidence.measure_next;
-  const block = html('section', {class: 'trust', 'aria-label': 'How sure is that?'});
+  const block = html('section', {class: 'trust', 'aria-label': 'Confidence'});
   block.append(html(
     'div', {class: 'grade'},
     html(
       'span', {class: `badge ${confidence.grade}`, 'aria-label': `confidence ${confidence.grade}`}, confidence.grade),
-    html('p', {}, html('strong', {}, 'Confidence '), confidence.provenance ?? '')));
+    html('p', {}, html('strong', {}, `Confidence ${confidence.grade}: `), confidence.provenance ?? '')));
   if (confidence.because.length)
     block.append(html(
       'details', {}, html('summary', {}, `Why ${confidence.grade}`),
@@ -60,10 +60,10 @@ export function trust(confidence, sources) {
     block.append(html(
       'div', {class: 'next'},
       html(
-        'p', {}, html('strong', {}, 'Surer by a measurement. '),
-        'Most doubt: ', html('b', {}, sources[next.source] ?? next.source), '. First'),
+        'p', {}, html('strong', {}, 'To narrow the interval, measure. '),
+        'The largest source of uncertainty is: ', html('b', {}, sources[next.source] ?? next.source), '. First'),
       codeLine(next.command, 'Copy what to measure'), html('p', {}, 'then'),
-      codeLine(next.then, 'Copy what to run then')));
+      codeLine(next.then, 'Copy the command to run then')));
   return block;
 }
 

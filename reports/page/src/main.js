@@ -1,4 +1,4 @@
-// Reads what lies in the file and shows it.
+// Reads the documents in the file and shows them.
 
 import {fallBack, takeOver} from './fall_back.js';
 import {visible} from './names.js';

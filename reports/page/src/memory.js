@@ -1,4 +1,4 @@
-// What a GPU's memory holds at its peak.
+// The parts of a GPU's memory at its peak.
 
 import {barChart} from './bars.js';
 import {cardElement} from './card.js';
@@ -23,7 +23,7 @@ export function memoryCard(memory) {
   const known = memory.peak_bytes !== null;
   const size = known
     ? bytes(Number(memory.peak_bytes))
-    : `${bytes(memory.at_least_bytes)} without activations, which are not known`;
+    : `at least ${bytes(memory.at_least_bytes)}, without activations, whose size is unknown`;
   return cardElement({
     title: 'Memory of a GPU',
     about: `At its peak, ${when(memory.at)}: ${size}.`,
@@ -33,8 +33,7 @@ export function memoryCard(memory) {
         domain: [0, Math.max(1, ...parts.map(([, size]) => Number(size))) * 1.02],
         label: 'What takes memory at the peak',
         bars: parts.map(
-          ([key, size]) =>
-            ({label: words(key), from: 0, to: Number(size), tone: 'backward', text: bytes(Number(size))})),
+          ([key, size]) => ({label: words(key), from: 0, to: Number(size), tone: 'plain', text: bytes(Number(size))})),
       }),
     ],
     table: {

@@ -1,4 +1,4 @@
-// Names come from files of others: they may hold markup, turn the direction of what follows, or have no end.
+// Names come from foreign files: they may contain markup, change the direction of text, or be endless.
 
 import {html} from './dom.js';
 import {seenInLine} from './unseen.js';
@@ -6,7 +6,7 @@ import {seenInLine} from './unseen.js';
 const kMost = 160;
 
 /**
- * What cannot be seen is named; a long text keeps both of its ends.
+ * Replaces invisible characters by their numbers. A long text keeps both ends.
  * @param {unknown} text
  * @param {number} [most] characters
  */

@@ -1,4 +1,4 @@
-// A page out of documents: which figures stand in front, which cards follow, in the order of what must be decided.
+// Makes a page of documents: the values at the top, then the cards, in the order in which readers decide.
 
 import {adviceCard} from './advise.js';
 import {allReduceCard} from './allreduce.js';
@@ -15,6 +15,7 @@ import {codeLine, factList, jobLine, trust, warningList} from './header.js';
 import {memoryCard} from './memory.js';
 import {name} from './names.js';
 import {recordedCard} from './recorded.js';
+import {scalingCard} from './scaling.js';
 import {timelineCard} from './timeline.js';
 import {tornadoCard} from './tornado.js';
 import {bytes, time} from './units.js';
@@ -65,13 +66,13 @@ export function header(envelope) {
   }
   const first = tune?.recommended.measure_first;
   if (first) {
-    block.append(codeLine(first.command, 'Copy what to run'));
+    block.append(codeLine(first.command, 'Copy the command to run'));
     if (first.set_up_to_us !== null)
       block.append(html(
         'p', {class: 'why'}, html('strong', {}, 'What it decides: '),
         `if its time for ${bytes(first.deciding_bytes)} is at most ${time(first.set_up_to_us, 2)} ` +
           `(${time(first.predicted_us, 2)} predicted), set ${settingOf(first)}. ` +
-          'If it is longer, keep what runs today.'));
+          'If it is longer, keep the current setting.'));
   }
   const other = tune?.better_lever;
   if (other?.gain_us)
@@ -79,7 +80,7 @@ export function header(envelope) {
       html(
         'p', {class: 'why'}, html('strong', {}, 'Another setting saves more: '), name(other.levers.join(' + ')),
         `, ${time(other.gain_us.value)} a step.`),
-      codeLine(other.line, 'Copy what gains more'));
+      codeLine(other.line, 'Copy the line of the better setting'));
   block.append(factList(facts(documents)));
   const shown = trusted ?? compare ?? documents.calibration ?? documents.validation;
   const warned = warningList(shown?.warnings ?? []);
@@ -92,7 +93,7 @@ export function header(envelope) {
 }
 
 /**
- * A card that says nothing of today's step alone: who shows another step beside knows it by this.
+ * Marks a card that does not describe the current step alone, so that a page with several steps recognises it.
  * @param {HTMLElement | null} card
  */
 function ofTune(card) {
@@ -113,7 +114,7 @@ function cards({documents, words}, timeline, standing) {
     advice && adviceCard(advice),
     ...(
       compare
-        ? [speedCard(compare), costCard(compare), lossesCard(compare, words.causes), recordedCard(compare.recorded)]
+        ? [speedCard(compare), scalingCard(compare), costCard(compare), lossesCard(compare, words.causes), recordedCard(compare.recorded)]
         : []),
     allreduce && allReduceCard(allreduce, documents.measured_all_reduces),
     ...(
@@ -124,11 +125,11 @@ function cards({documents, words}, timeline, standing) {
     timeline?.element,
     result && efficiencyCard(result, words.causes),
     result && tornadoCard(tune ?? advice ?? result, words.sources),
-    result && bucketCard(result, documents.recommended_result ? 'Buckets today' : 'Buckets', select),
+    result && bucketCard(result, documents.recommended_result ? 'Buckets, current setting' : 'Buckets', select),
     documents.recommended_result &&
-      (standing('Buckets as recommended') ??
+      (standing('Buckets, recommended setting') ??
        ofTune(bucketCard(
-         documents.recommended_result, 'Buckets as recommended',
+         documents.recommended_result, 'Buckets, recommended setting',
          timeline ? (index) => timeline.selectBucket(index, true) : undefined))),
     ...(tune ? casesCards(tune).map((card) => card && ofTune(card)) : []),
     result && recordedCard(result.recorded),
@@ -138,7 +139,7 @@ function cards({documents, words}, timeline, standing) {
 
 /**
  * @param {Envelope} envelope
- * @param {boolean} beside another card, which would stand alone
+ * @param {boolean} beside whether it stands beside another half card
  */
 function provenance({program, command, text, documents}, beside) {
   const schemas = Object.values(documents).map((document) => /** @type {any} */ (document)?.schema);
@@ -146,20 +147,19 @@ function provenance({program, command, text, documents}, beside) {
     title: 'Where this comes from',
     half: beside,
     body: [
-      html('p', {}, `${program}. The same answer again:`),
+      html('p', {}, `${program}. This command makes the same report:`),
       codeLine(command, 'Copy the command'),
-      html('p', {class: 'about'}, `In this file: ${[...new Set(schemas)].filter(Boolean).join(', ')}.`),
+      html('p', {class: 'about'}, `Documents in this file: ${[...new Set(schemas)].filter(Boolean).join(', ')}.`),
       html(
-        'details', {}, html('summary', {}, 'As the terminal prints it'),
-        html('pre', {tabindex: 0, role: 'region', 'aria-label': 'As the terminal prints it'}, text)),
+        'details', {}, html('summary', {}, 'Terminal output'),
+        html('pre', {tabindex: 0, role: 'region', 'aria-label': 'Terminal output'}, text)),
     ],
   });
 }
 
 /**
  * @param {Envelope} envelope
- * @param {import('./timeline.js').TimelineCard | null} [kept] a timeline to show the step in, as closely as it is
- *   looked at
+ * @param {import('./timeline.js').TimelineCard | null} [kept] a timeline that shows the new step with the same zoom
  * @param {(title: string) => HTMLElement | undefined} [standing] cards of `tune` that need not be drawn anew
  */
 export function body(envelope, kept, standing = () => undefined) {
@@ -170,7 +170,7 @@ export function body(envelope, kept, standing = () => undefined) {
 }
 
 /**
- * What is shown of these documents; nothing else decides.
+ * The page is a function of these documents alone.
  * @param {Envelope} envelope
  * @returns {HTMLElement}
  */

@@ -2,6 +2,7 @@
 
 import {html, svg} from './dom.js';
 import {thinned} from './scale.js';
+import {grouped} from './units.js';
 
 /**
  * @typedef {import('./scale.js').Scale} Scale
@@ -9,7 +10,7 @@ import {thinned} from './scale.js';
  */
 
 /**
- * Drawn anew whenever its width changes.
+ * Draws again whenever its width changes.
  * @param {(width: number) => SVGSVGElement} draw
  * @param {string} label what it shows, in a sentence
  */
@@ -51,6 +52,14 @@ export function label(text, x, y, how = {}) {
 }
 
 /**
+ * Sets thousands apart in all numbers of an axis if any of them needs it.
+ * @param {string[]} numbers
+ */
+function alike(numbers) {
+  return numbers.some((one) => grouped(one) !== one) ? numbers.map((one) => grouped(one, 4)) : numbers;
+}
+
+/**
  * @param {SVGSVGElement} into
  * @param {Box} box
  * @param {Scale} x
@@ -58,20 +67,40 @@ export function label(text, x, y, how = {}) {
  * @param {{x: (value: number) => string, y: (value: number) => string, xTitle: string, yTitle: string}} words
  */
 export function axes(into, box, x, y, words) {
-  for (const tick of y.ticks) {
+  const yWords = alike(y.ticks.map(words.y));
+  const xTicks = thinned(x.ticks, (box.right - box.left) / 44);
+  const xWords = alike(xTicks.map(words.x));
+  y.ticks.forEach((tick, i) => {
     const at = Math.round(y.place(tick)) + 0.5;
     into.append(
       svg('line', {class: 'grid', x1: box.left, x2: box.right, y1: at, y2: at}),
-      label(words.y(tick), box.left - 7, at + 4, {anchor: 'end'}));
-  }
-  for (const tick of thinned(x.ticks, (box.right - box.left) / 44)) {
+      label(yWords[i], box.left - 7, at + 4, {anchor: 'end'}));
+  });
+  xTicks.forEach((tick, i) => {
     const at = Math.round(x.place(tick)) + 0.5;
     into.append(
       svg('line', {class: 'tick', x1: at, x2: at, y1: box.bottom, y2: box.bottom + 4}),
-      label(words.x(tick), at, box.bottom + 17, {anchor: 'middle'}));
-  }
+      label(xWords[i], at, box.bottom + 17, {anchor: 'middle'}));
+  });
   into.append(
     svg('line', {class: 'axis', x1: box.left, x2: box.right, y1: box.bottom + 0.5, y2: box.bottom + 0.5}),
     label(words.xTitle, (box.left + box.right) / 2, box.bottom + 34, {anchor: 'middle', kind: 'title'}),
     label(words.yTitle, 0, 11, {kind: 'title'}));
+}
+
+// Markers differ by colour and by shape.
+const kMarkers = 6;
+
+/** @param {number} k @param {number} x @param {number} y @param {boolean} hollow */
+export function marker(k, x, y, hollow) {
+  const r = 3.6;
+  const shapes = [
+    `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 -${2 * r} 0`,
+    `M${x - r} ${y - r}h${2 * r}v${2 * r}h-${2 * r}z`,
+    `M${x} ${y - r - 1}l${r + 1} ${2 * r}h-${2 * r + 2}z`,
+    `M${x} ${y - r - 1}l${r + 1} ${r + 1}l-${r + 1} ${r + 1}l-${r + 1} -${r + 1}z`,
+    `M${x - r} ${y - r}l${2 * r} ${2 * r}M${x + r} ${y - r}l-${2 * r} ${2 * r}`,
+    `M${x} ${y + r + 1}l${r + 1} -${2 * r}h-${2 * r + 2}z`,
+  ];
+  return svg('path', {class: `marker m${k % kMarkers}${hollow ? ' hollow' : ''}`, d: shapes[k % kMarkers]});
 }

@@ -1,4 +1,4 @@
-// The recorded job's own all-reduces beside those predicted for it.
+// The recorded job's all-reduces and the predicted ones.
 
 import {barChart} from './bars.js';
 import {cardElement} from './card.js';
@@ -12,11 +12,11 @@ export function recordedCard(recorded) {
   const most = Math.max(...recorded.buckets.flatMap((bucket) => [bucket.duration_us.max, bucket.predicted_us]));
   const alone = recorded.buckets[0].transfer_us !== null;
   return cardElement({
-    title: 'Recorded all-reduces beside those predicted',
+    title: 'Recorded and predicted all-reduces',
     about: recorded.comparable
-      ? `Recorded ${time(recorded.all_reduce_us)} in all, predicted ${time(recorded.predicted_us)}. ` +
-        `Whiskers: from the shortest to the longest recorded${alone ? '' : ', the wait for the last rank included'}.`
-      : `Recorded on ${recorded.ranks} GPUs: another job than this, so the times need not agree.`,
+      ? `Recorded: ${time(recorded.all_reduce_us)} in total; predicted: ${time(recorded.predicted_us)}. ` +
+        `Whiskers: shortest to longest recorded time${alone ? '' : ', including the wait for the last rank'}.`
+      : `Recorded on ${recorded.ranks} GPUs, which is another job than this one: the times need not agree.`,
     half: true,
     body: [
       barChart({
@@ -31,7 +31,7 @@ export function recordedCard(recorded) {
             to: bucket.predicted_us,
             low: min,
             high: max,
-            tone: bucket.inside || !recorded.comparable ? 'reduce' : 'exposed',
+            tone: bucket.inside || !recorded.comparable ? 'reduce' : 'bad',
             text: `${time(bucket.predicted_us)}`
           };
         }),
@@ -46,7 +46,7 @@ export function recordedCard(recorded) {
         {title: 'median', unit: 'ms', show: milliseconds.show},
         {title: 'longest', unit: 'ms', show: milliseconds.show},
         {title: 'predicted', unit: 'ms', show: milliseconds.show},
-        {title: 'inside', text: true},
+        {title: 'predicted within range', text: true},
       ],
       rows: recorded.buckets.map((bucket, i) => {
         const {min, median, max} = bucket.duration_us;

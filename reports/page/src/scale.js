@@ -1,4 +1,4 @@
-// From figures to places on a chart, and the figures that stand beside its axes.
+// From values to places on a chart, and the ticks of its axes.
 
 /**
  * @typedef {object} Scale
@@ -8,7 +8,7 @@
  */
 
 /**
- * As Math.max, which takes no more values than fit on the stack: a step may have a hundred thousand spans.
+ * Like Math.max, which fails if its arguments do not fit on the stack: a step may have a hundred thousand spans.
  * @param {number} least
  * @param {Iterable<number>} values
  */
@@ -19,7 +19,7 @@ export function greatest(least, values) {
 }
 
 /**
- * The same of Math.min.
+ * Like Math.min, for the same reason.
  * @param {number} most
  * @param {Iterable<number>} values
  */
@@ -68,7 +68,7 @@ export function linear([from, to], [left, right], about = 6) {
 }
 
 /**
- * Doublings, as caps and sizes are tried; 1, 2, 5 where `base` is 10.
+ * Ticks are doublings, as people choose caps and sizes; 1, 2, 5, 10, … if `base` is 10.
  * @param {[number, number]} domain above 0
  * @param {[number, number]} range
  * @param {2 | 10} [base]
@@ -91,7 +91,7 @@ export function logarithmic([from, to], [left, right], base = 2) {
 }
 
 /**
- * Every n-th, so that no more remain than there is room for.
+ * Every n-th tick, so that at most `most` remain.
  * @param {number[]} ticks
  * @param {number} most
  */

@@ -8,7 +8,7 @@ import {name, visible} from './names.js';
  * @typedef {object} Column
  * @property {string} title
  * @property {string} [unit]
- * @property {boolean} [text] not a figure: stands left
+ * @property {boolean} [text] text, aligned left
  * @property {boolean} [long] may need several lines
  * @property {(value: Value, row: Value[]) => string} [show] as shown; CSV has the value itself
  *
@@ -34,11 +34,12 @@ function shown(column, value, row) {
   return column.show ? column.show(value, row) : String(value);
 }
 
-const kMost = 2000; // rows shown: more would stop a browser
+// Rows shown. More would stop a browser.
+const kMost = 2000;
 
 /**
  * @param {Table} table
- * @param {string} caption for who cannot see where it stands
+ * @param {string} caption for screen readers
  * @param {(row: HTMLTableRowElement, index: number) => void} [each] adds to a row
  */
 export function tableElement(table, caption, each) {
@@ -80,7 +81,7 @@ export function markdown(table) {
 }
 
 /**
- * Values, not what is shown of them; units in the headings.
+ * Unrounded values; units are in the headings.
  * @param {Table} table
  */
 export function csv(table) {

@@ -22,13 +22,16 @@ import {time} from './units.js';
  * @typedef {object} TimelineCard
  * @property {HTMLElement} element
  * @property {(index: number, recommended?: boolean) => void} selectBucket
- * @property {(documents: Documents) => boolean} show another step where this one was, seen as closely; false where
+ * @property {(documents: Documents) => boolean} show another step in its place with the same zoom; returns false if
  *   there is none
  */
 
-const kDense = 6;    // lanes of more ranks are thin
-const kPaper = 3;    // pixels of the canvas for each of CSS, on paper
-const kFrames = 600; // of which the milliseconds are kept
+// Lanes of more ranks are thin.
+const kDense = 6;
+// Canvas pixels per CSS pixel on paper.
+const kPaper = 3;
+// Drawings whose milliseconds are kept.
+const kFrames = 600;
 
 /** @param {Documents} documents @returns {TimelineCard | null} */
 export function timelineCard(documents) {
@@ -44,7 +47,7 @@ export function timelineCard(documents) {
   const {key, stage, overview, tip, details} = timeline;
   const element = cardElement({
     title: 'The step, span by span',
-    about: `${starts} Striped red is what the GPU waits for.${replayed(documents)}`,
+    about: `${starts} Striped red: the GPU waits for communication.${replayed(documents)}`,
     body: [key, controls(timeline, buckets), stage, overview, tip, details],
     table: () => spanTable(timeline.steps.all),
   });
@@ -67,13 +70,13 @@ export function timelineCard(documents) {
 }
 
 /**
- * Where a measured step is replayed, steps are drawn under one of two readings, and gains are the mean of both.
+ * Steps that replay a measured one are drawn for one of two attributions. Gains are the mean of both.
  * @param {Documents} documents
  */
 function replayed({tune, recommended_timeline}) {
   return tune?.recommended_by_cause && recommended_timeline
-    ? ' Both steps are drawn as if compute were all that the replay misses; ' +
-      'the gain is the mean of that and of communication.'
+    ? ' Both steps assume that the replay misses only compute. ' +
+      'The gain is the mean of this case and of the one where it misses communication.'
     : '';
 }
 
@@ -102,7 +105,7 @@ function hint() {
   return html('p', {class: 'about'}, words);
 }
 
-/** What is drawn, which part of it is seen, and what of it is selected. */
+/** What is drawn, which part of it is visible, and what is selected. */
 class Timeline {
   key = html('div');
   canvas = html('canvas', {'aria-hidden': 'true'});
@@ -115,7 +118,7 @@ class Timeline {
   #printing = false;
   #asked = 0;
   /**
-   * Milliseconds of script of each drawing, for who measures.
+   * Milliseconds of script of each drawing, read by tests.
    * @type {number[]}
    */
   #frames = [];
@@ -125,7 +128,7 @@ class Timeline {
     const help = html(
       'p', {class: 'unseen', id: 'timeline-help'},
       'Arrow keys move, plus and minus zoom, 0 shows all, N and P go from bucket to bucket. ' +
-        'All figures are in the table of the timeline and in the bucket table.');
+        'All values are in the table of the timeline and in the bucket table.');
     const named = {role: 'application', 'aria-label': 'Timeline of the step', 'aria-describedby': 'timeline-help'};
     this.stage = html('div', {class: 'stage', tabindex: 0, ...named}, this.canvas, help);
     this.context = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext('2d'));
@@ -159,7 +162,7 @@ class Timeline {
     });
   }
 
-  /** What stands beside the drawing, and follows it. */
+  /** Brings controls and legend up to date with the drawing. */
   #settle() {
     const {all, few} = this.steps;
     this.groups = this.#everyRank.checked ? all : few;
@@ -238,7 +241,7 @@ class Timeline {
   }
 
   /**
-   * Another step where this one was, seen as closely; the same bucket stays selected, where there is one.
+   * Shows another step with the same zoom. The same bucket stays selected if there is one.
    * @param {Steps} next
    */
   showSteps(next) {

@@ -10,7 +10,8 @@ import {kLife} from './timeline_layout.js';
  * @typedef {{x: number, y: number}} Point
  */
 
-const kFew = 12; // buckets: of more, only the selected one has arrows
+// With more buckets, only the selected one has arrows.
+const kFew = 12;
 
 /** @param {Drawing} drawing @param {Row} row */
 export function paintLives(drawing, row) {
@@ -52,7 +53,7 @@ function paintLife({context, colours, at}, bucket, y, own) {
 }
 
 /**
- * Of the selected bucket, or of few: ready → launch → start → done.
+ * Draws ready → launch → start → done of the selected bucket; if none is selected and there are few, of all.
  * @param {Drawing} drawing
  * @param {Group} group
  */

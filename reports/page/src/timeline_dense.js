@@ -1,5 +1,5 @@
-// Lanes too thin for words: each is one row of pixels, filled in memory and stretched to the height of its lane. Tens
-// of thousands of spans take a millisecond so, and as rectangles a tenth of a second.
+// Lanes too thin for words. Each is one row of pixels, filled in memory and scaled to the height of its lane. Tens of
+// thousands of spans take a millisecond this way, and a tenth of a second as rectangles.
 
 /**
  * @typedef {import('./timeline_layout.js').Row} Row
@@ -7,7 +7,7 @@
  */
 
 /**
- * As a pixel of a picture has it: red in the lowest byte.
+ * The value of a pixel in image data: red is the lowest byte.
  * @param {string} colour #rgb or #rrggbb
  */
 function pixelOf(colour) {
@@ -38,7 +38,7 @@ export function paintDense({context, view, at, colours}, rows) {
       const from = Math.max(0, Math.floor(at(mark.start) - view.left));
       const to = Math.min(width, Math.max(from + 1, Math.round(at(mark.end) - view.left)));
       pixels.fill(pixel[mark.kind], begin + from, begin + to);
-      // What is waited for is striped here, too.
+      // Waits are striped here, too.
       if (mark.kind === 'exposed' || mark.kind === 'waits')
         for (let x = from + 2; x < to; x += 3) pixels[begin + x] = pixel.card;
     }

@@ -1,4 +1,4 @@
-// What is selected, in words.
+// Describes what is selected.
 
 import {html} from './dom.js';
 import {name} from './names.js';
@@ -25,7 +25,7 @@ export function markDetails(mark, group) {
 }
 
 /**
- * Where a bucket's time goes between two instants; nothing where it takes none.
+ * What a bucket does between two instants; empty if it takes no time.
  * @param {string} what
  * @param {number} us
  */
@@ -41,17 +41,17 @@ export function bucketDetails(bucket, group) {
     bucket.parameter_indices.length === 1 ? '1 gradient' : `${bucket.parameter_indices.length} gradients`;
   const chosen = bucket.algorithm ? `; ${bucket.algorithm}, ${bucket.protocol}, ${bucket.channels} channels` : '';
   const instants = /** @type {[string, number][]} */ ([
-    ['launch', launch_us], ['ready', ready_us], ['start', start_us], ['all ranks there', last_arrival_us],
+    ['launch', launch_us], ['ready', ready_us], ['start', start_us], ['last rank arrives', last_arrival_us],
     ['done', end_us]
   ]);
   instants.sort((a, b) => a[1] - b[1]);
   const parts = [
     launch_us > ready_us
-      ? part('ready, waits for its launch', launch_us - ready_us)
-      : part('launched, waits for its gradients', ready_us - launch_us),
-    part('queues', start_us - both),
-    part(`waits for rank ${bucket.last_rank}`, last_arrival_us - start_us),
-    part('on the wire', end_us - Math.max(start_us, last_arrival_us)),
+      ? part('ready, then waits for its launch for', launch_us - ready_us)
+      : part('launched, then waits for its gradients for', ready_us - launch_us),
+    part('queued for', start_us - both),
+    part(`waits for rank ${bucket.last_rank} for`, last_arrival_us - start_us),
+    part('transfers for', end_us - Math.max(start_us, last_arrival_us)),
   ].filter(Boolean);
   return html(
     'div', {},

@@ -1,4 +1,4 @@
-// What lies under a point of the timeline.
+// Finds what lies under a point of the timeline.
 
 import {kLife} from './timeline_layout.js';
 
@@ -31,7 +31,7 @@ export function hit(layout, y, us, near) {
     let distance = near;
     for (const mark of row.lane.marks) {
       const away = us < mark.start ? mark.start - us : us > mark.end ? us - mark.end : 0;
-      // Of several the later one lies on top.
+      // If several overlap, the later one lies on top.
       if (away < distance || (away === 0 && distance === 0)) [best, distance] = [mark, away];
     }
     return best && {group, bucket: best.bucket, mark: best};

@@ -94,7 +94,7 @@ function shortly({mark, bucket}) {
 function listenToWheel(timeline) {
   const {stage, view} = timeline;
   const turned = (/** @type {WheelEvent} */ event) => {
-    // Without Ctrl the wheel scrolls the page; what goes sideways goes through the step.
+    // Without Ctrl the wheel scrolls the page; sideways it moves through the step.
     if (event.ctrlKey || event.metaKey) {
       const notches = Math.max(-60, Math.min(60, event.deltaY)) / 60;
       view.zoom(2 ** notches, usUnder(timeline, event.clientX));

@@ -9,7 +9,7 @@ import {kBold} from './timeline_style.js';
  */
 
 /**
- * First mark that ends behind `from`; they begin in order, and few overlap.
+ * Index of the first mark that may end after `from`. Marks begin in order, and few overlap.
  * @param {Mark[]} marks
  * @param {number} from
  */
@@ -23,7 +23,7 @@ function firstVisible(marks, from) {
     else
       high = middle;
   }
-  // What began earlier may reach in: at most so many at once.
+  // Earlier marks may reach in; at most 64 overlap.
   return Math.max(0, low - 64);
 }
 
@@ -66,7 +66,7 @@ function paintMark({context, selection, colours, fill}, {group, top, height}, ma
   const dim = among && !own && mark.kind === 'reduce';
   context.globalAlpha = dim ? 0.4 : 1;
   context.fillStyle = fill(mark.kind);
-  // All-reduces touch and are many; what is computed is one stretch.
+  // Neighbouring all-reduces get a gap, spans of compute do not.
   context.fillRect(x, top, Math.max(wide - (mark.kind === 'reduce' && wide > 3 ? 0.6 : 0), 0.8), height);
   context.globalAlpha = 1;
   const selected = selection?.mark === mark;

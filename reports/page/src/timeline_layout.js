@@ -1,4 +1,4 @@
-// Where each lane of a timeline stands.
+// Places the lanes of a timeline.
 
 import {greatest} from './scale.js';
 import {bucketRows} from './timeline_model.js';
@@ -17,7 +17,7 @@ import {bucketRows} from './timeline_model.js';
  * @typedef {object} Layout
  * @property {Row[]} rows
  * @property {{group: Group, top: number}[]} titles
- * @property {Map<Group, number[]>} lives of each bucket its row among the lives
+ * @property {Map<Group, number[]>} lives row of each bucket's life
  * @property {number} height
  */
 

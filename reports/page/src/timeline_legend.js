@@ -1,4 +1,4 @@
-// What the colours and stripes of a timeline mean, of those that are there.
+// What the colours and stripes of a timeline mean. Only those that occur are listed.
 
 import {legendList} from './legend.js';
 
@@ -10,13 +10,13 @@ const kWords = /** @type {Record<string, string>} */ ({
   copies: 'DDP’s copies',
   optimizer: 'optimizer',
   other: 'other work',
-  reduce: 'all-reduce (number: its bucket)',
+  reduce: 'all-reduce (with its bucket number)',
   exposed: 'waits for communication',
   waits: 'waits for launch or ranks',
   host: 'host',
 });
 
-// Of a step without buckets.
+// Words of a step without buckets.
 const kOfSchemes = /** @type {Record<string, string>} */ ({
   copies: 'copies and casts',
   reduce: 'collective',
@@ -29,6 +29,6 @@ export function timelineLegend(groups) {
   /** @type {Set<string>} */
   const there = new Set(groups.flatMap((group) => group.lanes.flatMap((lane) => lane.marks.map((mark) => mark.kind))));
   const entries = Object.entries(words).filter(([kind]) => there.has(kind));
-  if (buckets) entries.push(['ready', 'a bucket is ready; thin: it queues']);
+  if (buckets) entries.push(['ready', 'bucket ready (thin line: queued)']);
   return legendList(entries);
 }

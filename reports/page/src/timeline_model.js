@@ -1,4 +1,4 @@
-// Steps as rows of a timeline: which lanes there are, what stands on them, and when the GPU waits for communication.
+// Steps as rows of a timeline: their lanes, the spans on them, and when the GPU waits for communication.
 
 import {greatest, smallest} from './scale.js';
 
@@ -24,10 +24,10 @@ import {greatest, smallest} from './scale.js';
  *
  * @typedef {object} Group one rank of one step
  * @property {string} title
- * @property {string} step which step this is of: marks of one bucket belong together within it
+ * @property {string} step its step, within which marks of one bucket belong together
  * @property {boolean} first shown without being asked for
  * @property {Lane[]} lanes
- * @property {Bucket[]} buckets of this very rank; else none
+ * @property {Bucket[]} buckets of this rank; empty for ranks without them
  * @property {number} end
  */
 
@@ -61,8 +61,8 @@ export function union(intervals) {
 }
 
 /**
- * When nothing is computed and something is on its way: what the step waits for.
- * @param {Mark[]} compute by start; waits for others than communication are among them
+ * Exposed communication: nothing is computed while something is transferred.
+ * @param {Mark[]} compute by start, including waits for anything but communication
  * @param {Mark[]} communication
  * @returns {Mark[]}
  */
@@ -75,7 +75,7 @@ export function exposures(compute, communication) {
     for (const one of communication) {
       const from = Math.max(reached, one.start);
       const to = Math.min(start, one.end);
-      // Behind the last of compute nothing waits any more.
+      // After the last compute nothing waits any more.
       if (to > from && start !== Infinity)
         found.push({
           kind: 'exposed',
@@ -137,16 +137,16 @@ function groupsOf(timeline, step, buckets) {
 }
 
 /**
- * What was seen stands above what is predicted; what is advised, below today's.
+ * Measured and recorded steps stand above predicted ones; the recommended step below the current one.
  * @param {Documents} documents
  * @returns {Group[]}
  */
 function timelineGroups(documents) {
-  const today = documents.recommended_timeline ? 'today' : 'simulated';
+  const current = documents.recommended_timeline ? 'current' : 'simulated';
   return [
     ...groupsOf(documents.measured_timeline, 'measured', []),
     ...groupsOf(documents.recorded_timeline, 'recorded', []),
-    ...groupsOf(documents.timeline, today, documents.result?.buckets ?? []),
+    ...groupsOf(documents.timeline, current, documents.result?.buckets ?? []),
     ...groupsOf(documents.recommended_timeline, 'recommended', documents.recommended_result?.buckets ?? []),
   ].filter((group) => group.lanes.some((lane) => lane.marks.length));
 }
@@ -172,7 +172,7 @@ export function timelineSteps(documents) {
 }
 
 /**
- * Rows for lives that overlap: each bucket in the first row that is free.
+ * Puts each bucket into the first free row, so that lives do not overlap.
  * @param {Bucket[]} buckets
  * @returns {number[]} a row for each
  */

@@ -1,4 +1,4 @@
-// The whole step in small, what is seen of it, and a way to go elsewhere in it.
+// The whole step in small, with the visible part marked. A click moves there.
 
 import {html} from './dom.js';
 

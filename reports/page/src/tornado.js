@@ -1,4 +1,4 @@
-// What each assumption may do to the step, the widest first.
+// How much each source of uncertainty may change the step, the largest first.
 
 import {barChart} from './bars.js';
 import {cardElement} from './card.js';
@@ -16,15 +16,15 @@ export function tornadoCard({sensitivities = [], confidence}, sources) {
   const shown = (/** @type {number} */ us) => signed(us, (value) => fixed(value / unit.us, places));
   const [low, high] = confidence.interval_percent;
   return cardElement({
-    title: 'What it assumes',
-    about: 'How much shorter or longer the step may be by each of them. ' +
-      `Together: ${signed(low, percent)} to ${signed(high, percent)} (80 % interval).`,
+    title: 'Sources of uncertainty',
+    about: 'How much shorter or longer each of them may make the step. ' +
+      `All together: ${signed(low, percent)} to ${signed(high, percent)} (80 % interval).`,
     half: true,
     body: [
       barChart({
         domain: [-widest * 1.03, widest * 1.03],
         zero: 0,
-        label: `What each of ${rows.length} assumptions may do to the step`,
+        label: `How much each of ${rows.length} sources of uncertainty may change the step`,
         bars: rows.map(
           (one) => ({
             label: sources[one.source] ?? one.source,
@@ -40,7 +40,7 @@ export function tornadoCard({sensitivities = [], confidence}, sources) {
       }),
     ],
     table: {
-      file: 'assumptions',
+      file: 'uncertainty',
       columns: [
         {title: 'source', text: true},
         {title: 'shorter by', unit: 'ms', show: milliseconds.show},

@@ -1,4 +1,4 @@
-// Figures as people read them: a unit always, as many digits as tell something.
+// Quantities as people read them: always with a unit, with the digits that matter.
 
 export const kMinus = '\u2212';
 
@@ -12,7 +12,7 @@ export function fixed(value, decimals) {
 }
 
 /**
- * Decimals that leave about so many digits.
+ * Decimals that leave about this many significant digits.
  * @param {number} value
  * @param {number} [digits]
  */
@@ -27,10 +27,21 @@ export function digits(value, digits = 3) {
   return fixed(value, decimals(value, digits));
 }
 
+/**
+ * Sets thousands apart: "7 908 300".
+ * @param {string} number
+ * @param {number} [from] fewest digits of a number that needs it
+ */
+export function grouped(number, from = 5) {
+  return (number.match(/^\D?(\d+)/)?.[1].length ?? 0) >= from
+    ? number.replace(/\d(?=(\d{3})+(\.|$))/g, '$&\u2009')
+    : number;
+}
+
 /** @typedef {{name: string, us: number}} TimeUnit */
 
 /**
- * Of all figures of one chart: the unit of its largest.
+ * One unit for all values of a chart, chosen by the largest.
  * @param {number} us
  * @returns {TimeUnit}
  */
@@ -62,7 +73,7 @@ export function percent(value, most = 2) {
 }
 
 /**
- * A figure and its interval in one unit, with the digits of the figure.
+ * A value and its interval in one unit, with the digits of the value.
  * @param {{value: number, low: number, high: number}} gain microseconds
  */
 export function timeWithInterval({value, low, high}) {
@@ -92,7 +103,7 @@ export function counted(count, one, many) {
   return `${count} ${count === 1 ? one : many ?? `${one}s`}`;
 }
 
-/** Of tables: milliseconds to the picosecond, shown to the microsecond. */
+/** A column of a table: milliseconds, kept to the picosecond and shown to the microsecond. */
 export const milliseconds = {
   of: (/** @type {number} */ us) => Number((us / 1000).toFixed(9)),
   show: (/** @type {any} */ value) => fixed(Number(value), 3),

@@ -1,4 +1,4 @@
-// Characters that cannot be seen, or that turn the direction of what follows: shown by their number.
+// Invisible characters and characters that change the direction of text are shown by their numbers.
 
 // Controls but for line ends, zero widths, directions, line and paragraph separators.
 const kUnseen =

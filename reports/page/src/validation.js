@@ -1,4 +1,4 @@
-// A prediction laid over a measurement: the error of every figure.
+// Prediction and measurement: the error of every value.
 
 import {barChart} from './bars.js';
 import {cardElement} from './card.js';
@@ -29,14 +29,14 @@ export function validationCard(validation) {
     barChart({
       domain: [-worst * 1.04, worst * 1.04],
       zero: 0,
-      label: `Errors of ${rows.length} figures, the worst ${digits(worst, 2)} percent`,
+      label: `Errors of ${rows.length} values, the worst ${digits(worst, 2)} percent`,
       bars: shown.map(
         (row) => ({
           label: row.name,
-          note: row.within_interval === false ? 'outside of the interval stated' : '',
+          note: row.within_interval === false ? 'outside its predicted interval' : '',
           from: Math.min(0, row.error_percent),
           to: Math.max(0, row.error_percent),
-          tone: row.within_interval === false ? 'exposed' : 'backward',
+          tone: row.within_interval === false ? 'bad' : 'plain',
           text: `${signed(row.error_percent, (value) => fixed(value, places))} %`
         })),
     }),
@@ -44,14 +44,14 @@ export function validationCard(validation) {
   if (validation.notes.length)
     body.push(html('ul', {}, ...validation.notes.map((note) => html('li', {}, name(note, 600)))));
   return cardElement({
-    title: 'Error of every figure',
-    about: 'To the right: predicted too long.' +
-      (shown.length < rows.length ? ` The ${kMost} largest of ${rows.length}; the table has all.` : ''),
+    title: 'Error of every value',
+    about: 'Bars to the right: predicted too long.' +
+      (shown.length < rows.length ? ` Shown: the ${kMost} largest of ${rows.length} errors; the table has all.` : ''),
     body,
     table: {
       file: 'errors',
       columns: [
-        {title: 'figure', text: true, long: true}, {title: 'predicted', show: (value) => digits(Number(value), 5)},
+        {title: 'quantity', text: true, long: true}, {title: 'predicted', show: (value) => digits(Number(value), 5)},
         {title: 'measured', show: (value) => digits(Number(value), 5)}, {title: 'unit', text: true},
         {title: 'error', unit: '%', show: (value) => fixed(Number(value), 2)},
         {title: 'inside its interval', text: true}

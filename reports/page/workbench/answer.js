@@ -1,4 +1,4 @@
-// The answer beside the controls: the cards of a report, drawn anew while somebody drags, looked at as before.
+// The answer beside the controls: the cards of a report, drawn again while somebody drags, with the same zoom and focus.
 
 import {html} from '../src/dom.js';
 import {body, header} from '../src/page.js';
@@ -11,7 +11,7 @@ import {body, header} from '../src/page.js';
 const kOfTune = /** @type {const} */ (['tune', 'recommended_result', 'recommended_timeline']);
 
 /**
- * Of two questions: whether they differ by their cap alone.
+ * Whether two questions differ only in their cap.
  * @param {Asked} one
  * @param {Asked} other
  */
@@ -22,7 +22,7 @@ function alikeButForCap(one, other) {
 }
 
 /**
- * What was opened and where somebody stands in `old` is so in `made`.
+ * Opens in `made` what was open in `old`.
  * @param {Element} old
  * @param {Element} made
  */
@@ -40,7 +40,7 @@ function carryOver(old, made) {
 }
 
 /**
- * Where the focus is: the same place of what is drawn anew has it next.
+ * Index of the focused element, so that its counterpart in the new drawing gets the focus.
  * @param {Element} within
  */
 function focusIn(within) {
@@ -73,7 +73,7 @@ export class Answer {
    * @param {Asked} asked
    */
   show(envelope, what, asked) {
-    // Asked before anything changes, when it costs no layout.
+    // Read before anything changes, when it costs no layout.
     const scrolled = [...this.#grid.querySelectorAll('.scroll')].flatMap(
       (one) => (one.scrollTop > 0 ? {label: one.getAttribute('aria-label'), top: one.scrollTop} : []));
     this.stale(false);
@@ -81,7 +81,7 @@ export class Answer {
     let shown = envelope;
     const before = this.#weighed;
     if (what === 'simulate' && before) {
-      // Until every cap is weighed again, what was weighed last stands beside, marked as that.
+      // Until all caps are compared again, the last comparison stays, marked as old.
       const alike = alikeButForCap(before.asked, asked);
       const kept = Object.fromEntries(
         kOfTune.filter((name) => alike || name !== 'recommended_timeline')
@@ -94,7 +94,7 @@ export class Answer {
     const {cards, timeline} = body(shown, this.#timeline, (title) => (between ? standing.get(title) : undefined));
     this.#timeline = timeline;
     const first = header(envelope);
-    // What moves with the controls comes first, then how sure it is.
+    // Cards that move with the controls come first, then the confidence.
     const trust = /** @type {HTMLElement | null} */ (first.querySelector('.trust'));
     if (trust) {
       trust.dataset.card = 'trust';

@@ -1,4 +1,4 @@
-// What is asked: a job, where it runs, under which options. The address carries it; a command line says the same.
+// The question: a job, its cluster and its options. The page's address holds it; a command line can express the same.
 
 import {parsed, written} from './cluster_line.js';
 import {shellWord, words} from './shell.js';
@@ -13,7 +13,7 @@ import {shellWord, words} from './shell.js';
  */
 
 /**
- * By names that somebody else chose: `__proto__` is one as any other.
+ * A map by foreign names: `__proto__` is a name like any other.
  * @template T
  * @param {[string, T][]} [entries]
  * @returns {Record<string, T>}
@@ -28,7 +28,7 @@ export function nothingAsked() {
 }
 
 /**
- * ddpsim.inputs/1: what a command was run with, and the files it read.
+ * ddpsim.inputs/1: the command of a run and the files it read.
  * @typedef {{given: string[][], files: {name: string, content: string}[]}} Inputs
  * @param {Inputs} inputs
  * @returns {Asked}
@@ -50,7 +50,7 @@ export function ofInputs({given, files}) {
 }
 
 /**
- * With every option where it is seen: what no control is for is among the further ones, and nodes are the cluster's.
+ * Puts every option where it is shown: options without a control are further options, and nodes belong to the cluster.
  * @param {Asked} asked
  * @param {(option: string) => boolean} controlled
  * @returns {Asked}
@@ -83,8 +83,8 @@ export function toAddress({workload, cluster, options, further, dropped}) {
 }
 
 /**
- * Whatever is no part of ours is left out. A job or a cluster that begins with a dash would become an option of the
- * command.
+ * Leaves out whatever does not belong to a question. A job or a cluster that begins with a dash would become an option of
+ * the command.
  * @param {string} address what stands behind its #
  * @returns {Asked}
  */
@@ -110,7 +110,7 @@ export function fromAddress(address) {
 }
 
 /**
- * What `ddpsim` is given.
+ * The arguments of `ddpsim`.
  * @param {string} command
  * @param {Asked} asked
  */

@@ -1,5 +1,5 @@
-// Asks the program while somebody drags: one simulation at a time, the newest waiting; once nothing moves, which cap is
-// worth it.
+// Asks the program while somebody drags. There is one simulation at a time, and only the newest question waits. Once
+// nothing moves, the program compares all caps.
 
 import {argumentsOf} from './asked.js';
 import {Store} from './store.js';
@@ -67,7 +67,7 @@ export class Asking {
     if (!this.#running) void this.#simulate();
   }
 
-  /** What waits is not asked any more, and what weighs ends. */
+  /** Drops the waiting question and ends the comparison of caps. */
   stop() {
     this.#newest = null;
     clearTimeout(this.#rest);

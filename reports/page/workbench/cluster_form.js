@@ -1,5 +1,4 @@
-// Which cluster: a bundled one, a file, or one described word by word. What the form makes is the one line that a
-// command takes.
+// The form for a cluster: a bundled one, a file, or one described word by word. It makes the line that a command takes.
 
 import {html} from '../src/dom.js';
 import {parsed, written} from './cluster_line.js';
@@ -33,7 +32,8 @@ export class ClusterForm {
   /** @type {Understood | null} */ understood = null;
   #line = '';
   #reading = false;
-  refuses = false; // what is asked of a cluster that is none, is answered here
+  /** Whether the form shows an error, so that no question is asked. */
+  refuses = false;
 
   /**
    * @param {{engine: Engine, files: () => import('../engine/engine.js').InputFile[], clusters: Row[],
@@ -49,9 +49,9 @@ export class ClusterForm {
       'Nodes', {from: 1, to: 256, perDoubling: 8, round: whole, unit: '', least: 1},
       (value) => value && this.#edit((line) => void (line.nodes = Math.round(value))));
     this.nics = ratioField(
-      'NICs of a node', {from: 1, to: 16, perDoubling: 4, round: whole, unit: '', least: 1}, () => this.#network());
+      'NICs per node', {from: 1, to: 16, perDoubling: 4, round: whole, unit: '', least: 1}, () => this.#network());
     this.rate = ratioField(
-      'Rate of a NIC', {
+      'Rate per NIC', {
         from: 1,
         to: 800,
         perDoubling: 8,
@@ -66,7 +66,7 @@ export class ClusterForm {
         ({name, summary}) => ({value: name, text: `${name}: ${summary.replace(/^[^:]*: /, '').replace(/;.*/, '')}`})),
       (value) => this.#edit((line) => void line.words.set('gpu', `${this.understood?.gpus_per_node ?? 8}x${value}`)));
     this.perNode = ratioField(
-      'GPUs of a node', {from: 1, to: 16, perDoubling: 4, round: whole, unit: '', least: 1},
+      'GPUs per node', {from: 1, to: 16, perDoubling: 4, round: whole, unit: '', least: 1},
       (value) => value &&
         this.#edit(
           (line) => void line.words.set('gpu', `${Math.round(value)}x${this.understood?.gpu_variant ?? 'A100-80GB'}`)));
@@ -79,11 +79,11 @@ export class ClusterForm {
         }
       }));
     this.linkRate = textField(
-      'Its rate, of each GPU one way',
+      'Rate per GPU, in one direction',
       (value) => this.#edit((line) => void line.words.set(this.link.control.value, value)),
       {hint: '300GBps; of NVLink and xGMI links × rate: 6x25GBps'});
     this.line = textField(
-      'As one line', (value) => this.set(value, true),
+      'Cluster in one line', (value) => this.set(value, true),
       {hint: 'A name, a file dropped here, or words: docs/reference/formats.md, “Cluster in one line”.', kind: 'wide'});
     this.known = html('p', {class: 'hint'});
     this.network = html('div', {class: 'fields'}, this.nics.element, this.rate.element, this.kind.element);
@@ -107,9 +107,9 @@ export class ClusterForm {
     const fits = this.around.clusters.filter(({summary}) => gpu && new RegExp(`\\b${gpu}\\b`).test(summary));
     const others = this.around.clusters.filter((one) => !fits.includes(one));
     this.base.offer([
-      {value: '', text: 'Choose where it trains …'},
-      {value: kDescribe, text: 'Another: describe it'},
-      ...(files.length ? [{group: 'Files of yours', choices: files.map((file) => ({value: file, text: file}))}] : []),
+      {value: '', text: 'Choose a cluster …'},
+      {value: kDescribe, text: 'Describe another cluster'},
+      ...(files.length ? [{group: 'Your files', choices: files.map((file) => ({value: file, text: file}))}] : []),
       ...(fits.length ? [{group: `With ${gpu}, as recorded`, choices: fits.map(text)}] : []),
       {group: fits.length ? 'With other GPUs' : 'Bundled', choices: others.map(text)},
     ]);
@@ -147,7 +147,7 @@ export class ClusterForm {
   #edit(change) {
     const line = parsed(this.#line);
     change(line);
-    // A described cluster of several nodes is joined by something.
+    // A described cluster of several nodes needs a network.
     if (!line.base && (line.nodes ?? 1) > 1 && !line.words.has('nic')) line.words.set('nic', nicWord(1, 100, 'ib'));
     this.set(written(line), true);
   }
@@ -157,7 +157,7 @@ export class ClusterForm {
     this.#edit((line) => void line.words.set('nic', nicWord(Math.round(count), rate, this.kind.control.value)));
   }
 
-  /** The program reads the line, one at a time and the newest next; the form shows what it understood. */
+  /** Lets the program read the line, one at a time and the newest next. The form shows what it understood. */
   async #understand() {
     this.more.hidden = !this.#line;
     if (this.#reading) return;
@@ -197,7 +197,7 @@ export class ClusterForm {
     const link = this.links.find(({name}) => line.words.has(name))?.name ?? understood.intra.kind;
     if (link) this.link.set(link);
     this.linkRate.set(line.words.get(link ?? '') ?? '');
-    // Of a bundled cluster or a file the nodes are what they are; how many, and the network, may be another.
+    // The nodes of a bundled cluster or a file are fixed. Their number and the network can be changed.
     this.node.hidden = Boolean(line.base);
     this.network.hidden = understood.nodes < 2;
   }

@@ -1,5 +1,5 @@
-// A CLUSTER argument taken apart: a name or file, its number of nodes, and words beside it; or words alone. Which words
-// there are the program says (ddpsim.list/1).
+// Parses a CLUSTER argument: a name or file, its number of nodes, and further words; or words alone. The program lists
+// the words there are (ddpsim.list/1).
 
 /**
  * @typedef {object} ClusterLine
@@ -19,7 +19,7 @@
 let keys = [];
 
 /**
- * Before any line is taken apart.
+ * Must be called before any line is parsed.
  * @param {Word[]} words
  */
 export function knowWords(words) {

@@ -1,4 +1,4 @@
-// Controls with their labels, and a place beside each for what is wrong with it.
+// Controls with their labels, and a place for an error beside each.
 
 import {html} from '../src/dom.js';
 
@@ -64,7 +64,8 @@ export function choiceField(label, choices, changed, hint) {
     set: (/** @type {string} */ value) => {
       control.value = value;
       if (control.selectedIndex >= 0) return;
-      control.append(option({value, text: value})); // from an address, or typed: it is what is asked
+      // A value from an address, or a typed one, becomes a choice.
+      control.append(option({value, text: value}));
       control.value = value;
     },
   };
@@ -104,10 +105,10 @@ export function flagField(label, changed) {
 }
 
 /**
- * A number, and a slider beside it on which ratios are lengths.
+ * A number with a logarithmic slider.
  * @param {string} label
  * @param {{from: number, to: number, perDoubling: number, round: (value: number) => number, unit: string, least?:
- *   number, none?: string, hint?: string}} how `none`: what it is called where nothing is set; a button unsets it
+ *   number, none?: string, hint?: string}} how `none`: the word for an unset value; a button unsets it
  * @param {(value: number | null) => void} changed while dragging, too
  */
 export function ratioField(label, {from, to, perDoubling, round, unit, least = 0, none, hint}, changed) {

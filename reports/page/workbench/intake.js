@@ -1,4 +1,4 @@
-// Files come in: dropped, chosen, pasted. What they are decides which command reads them; nothing leaves this page.
+// Files come in: dropped, chosen or pasted. Their kind decides which command reads them. Nothing leaves this page.
 
 import {copyButton, save} from '../src/card.js';
 import {html} from '../src/dom.js';
@@ -69,11 +69,10 @@ export class Intake {
         html('label', {'for': 'pasted'}, 'A trace, a workload, a log or a cluster file'), text,
         html('button', {type: 'button', onclick: () => text.value.trim() && this.#paste(text.value)}, 'Read it')));
     this.model = choiceField(
-      'Model, where the recording does not say',
+      'Model, if the recording does not say',
       [{value: '', text: 'as recorded'}, ...around.models.map((one) => ({value: one, text: one}))],
       () => this.again?.());
-    this.shape =
-      textField('Nodes and GPUs of the log, where it does not say', () => this.again?.(), {placeholder: '2x8'});
+    this.shape = textField('Nodes and GPUs of the log, if it does not say', () => this.again?.(), {placeholder: '2x8'});
     /** @type {(() => void) | undefined} */
     this.again = undefined;
     this.#listen();

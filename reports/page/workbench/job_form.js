@@ -1,4 +1,4 @@
-// Which job: a file of this page, one that comes with the program, or an estimate of a model on a GPU.
+// The form for a job: a file of this page, a bundled job, or an estimate of a model on a GPU.
 
 import {html} from '../src/dom.js';
 import {choiceField, textField} from './controls.js';
@@ -21,15 +21,15 @@ export class JobForm {
     this.variant = (/** @type {string} */ name) =>
       (gpus.find((gpu) => gpu.name === name) ?? gpus.find((gpu) => gpu.model === name))?.name ?? name;
     this.changed = changed;
-    this.choice = choiceField('Or choose one', [], (value) => this.#choose(value));
+    this.choice = choiceField('Or choose a job', [], (value) => this.#choose(value));
     const again = () => this.#estimated();
     this.model = choiceField(
       'Model',
       models.map(({name, summary}) => ({value: name, text: `${name}: ${summary.replace(/^.*estimates: /, '')}`})),
       again);
     this.gpu = choiceField('GPU', gpus.map(({name}) => ({value: name, text: name})), again);
-    this.batch = textField('Samples of each GPU', again, {placeholder: 'as the model’s'});
-    this.sequence = textField('Tokens of a sample', again, {placeholder: 'as the model’s'});
+    this.batch = textField('Samples per GPU', again, {placeholder: 'default of the model'});
+    this.sequence = textField('Tokens per sample', again, {placeholder: 'default of the model'});
     this.precision = choiceField('Precision', kPrecisions.map((value) => ({value, text: value})), again);
     this.model.set('resnet50');
     this.gpu.set(this.variant('A100'));
@@ -64,9 +64,9 @@ export class JobForm {
     this.wrong('');
     this.#workload = workload;
     this.choice.offer([
-      {value: '', text: 'A job that comes with the program, or an estimate …'},
-      {value: kEstimate, text: 'Nothing recorded: estimate a model on a GPU'},
-      ...(files.length ? [{group: 'Files of yours', choices: files.map((file) => ({value: file, text: file}))}] : []),
+      {value: '', text: 'Choose a bundled job or an estimate …'},
+      {value: kEstimate, text: 'No recording: estimate a model on a GPU'},
+      ...(files.length ? [{group: 'Your files', choices: files.map((file) => ({value: file, text: file}))}] : []),
       {
         group: 'Recorded or measured',
         choices: this.workloads.map(({name, summary}) => ({value: name, text: `${name}: ${summary}`}))

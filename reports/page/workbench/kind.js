@@ -1,4 +1,4 @@
-// What a file is, by how it begins: the program reads it, this decides which command is asked to.
+// The kind of a file, by how it begins. It decides which command reads the file.
 
 const kHead = 65536; // bytes
 
@@ -8,7 +8,7 @@ const kHead = 65536; // bytes
 async function head(file) {
   const first = new Uint8Array(await file.slice(0, kHead).arrayBuffer());
   if (first[0] !== 0x1f || first[1] !== 0x8b) return new TextDecoder().decode(first);
-  // What is cut off in the middle ends with an error, behind what matters.
+  // A cut-off text ends with an error, after the part that matters.
   const reader = new Blob([first]).stream().pipeThrough(new DecompressionStream('gzip')).getReader();
   let text = '';
   const decoder = new TextDecoder();

@@ -19,14 +19,14 @@ async function engines() {
   return {quick: new Engine(text, program), slow: new Engine(text, program)};
 }
 
-/** What can be seen without the engine. */
+/** The page before the engine has started. */
 function starting() {
   const status = html('p', {class: 'question', role: 'status'}, 'Starting the simulator …');
   return html('main', {class: 'workbench'}, question(), status);
 }
 
 addEventListener('DOMContentLoaded', async () => {
-  const missing = lacking() || ('WebAssembly' in window ? '' : 'This browser runs no WebAssembly.');
+  const missing = lacking() || ('WebAssembly' in window ? '' : 'This browser does not run WebAssembly.');
   if (missing) return fallBack(missing);
   try {
     const inputs = held('inputs') ? /** @type {any} */ (await unpack(held('inputs'))) : null;

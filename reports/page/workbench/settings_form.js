@@ -1,4 +1,4 @@
-// What is passed to DDP, which versions run, and what else the command line offers.
+// The form for settings: options of DDP, versions, and further options of the command line.
 
 import {html} from '../src/dom.js';
 import {choiceField, flagField, ratioField, textField} from './controls.js';
@@ -15,7 +15,7 @@ const kHooks = {
   post_localSGD: 'post_localSGD_hook'
 };
 
-// Options that are seen without unfolding the others.
+// Options that are visible without unfolding the others.
 const kSeen = ['--bucket-cap-mb', '--torch', '--nccl', '--gpu', '--measured-step'];
 
 export class SettingsForm {
@@ -33,16 +33,16 @@ export class SettingsForm {
       '--bucket-cap-mb', 'bucket_cap_mb',
       {from: 0.25, to: 512, perDoubling: 16, round: caps, unit: 'MiB', none: 'default', rests: 25});
     this.cap = html('div', {class: 'cap'}, cap);
-    this.gpu = flagField('Carry the recording over to this GPU', (on) => changed('--gpu', on ? this.clusterGpu : null));
+    this.gpu = flagField('Transfer the recording to this GPU', (on) => changed('--gpu', on ? this.clusterGpu : null));
     this.byOption.set('--gpu', {set: (value) => this.gpu.set(value !== null), wrong: this.gpu.wrong});
     this.further = textField('Further options', further, {
       placeholder: '--straggler 3:1.2',
-      hint: 'Any that ddpsim simulate --help lists, as on a command line.',
+      hint: 'Any option that ddpsim simulate --help lists, as typed on a command line.',
       kind: 'wide'
     });
-    const measured = this.#text('--measured-step', 'Today’s step, measured without a profiler', {
+    const measured = this.#text('--measured-step', 'Measured step, without a profiler', {
       placeholder: '104ms',
-      hint: 'Where you know it: then it is the answer, and what the replay misses is carried along.',
+      hint: 'If you know it: predictions then keep the difference between the measured step and its replay.',
       kind: 'wide'
     });
     const title = html('legend', {}, 'Settings');
@@ -79,9 +79,9 @@ export class SettingsForm {
       this.#choice('--comm-hook', 'Communication hook', [{value: '', text: 'none'}, ...hooks]),
       this.#choice('--backend', 'Backend', [{value: '', text: 'nccl'}, {value: 'gloo', text: 'gloo'}]),
       this.#choice('--network', 'Collectives are timed', [{value: '', text: 'by a cost model'}, flow]),
-      this.#text('--accumulate', 'Micro-batches of a step', {placeholder: '1'}),
-      this.#text('--batch', 'Samples of each GPU, where not as recorded', {placeholder: 'as recorded'}),
-      this.#text('--compute-scale', 'Speed beside the GPU recorded on', {placeholder: '2.3±0.2'}),
+      this.#text('--accumulate', 'Micro-batches per step', {placeholder: '1'}),
+      this.#text('--batch', 'Samples per GPU, if not as recorded', {placeholder: 'as recorded'}),
+      this.#text('--compute-scale', 'Speed relative to the recorded GPU', {placeholder: '2.3±0.2'}),
       this.further.element);
   }
 
@@ -149,7 +149,7 @@ export class SettingsForm {
     for (const {wrong} of this.byOption.values()) wrong('');
     this.further.wrong('');
     const named = [...problem.matchAll(/--[a-z][a-z-]*/g)].map(([option]) => option);
-    // Another GPU than the recording's: one click answers.
+    // The cluster has another GPU than the recording: one click transfers it.
     const option = named.includes('--gpu') ? '--gpu' : named.find((one) => this.byOption.has(one));
     if (!option) return false;
     const field = this.byOption.get(option);

@@ -1,7 +1,7 @@
-// Words as a shell takes them, both ways.
+// Quotes words for a shell and splits lines into words.
 
 /**
- * One word, in quotes where it needs them: as the program prints its own.
+ * One word, in quotes if it needs them, as the program prints commands.
  * @param {string} word
  */
 export function shellWord(word) {

@@ -1,4 +1,4 @@
-// Files that lie in this page alone: what was dropped, what was made of it. Never in the address, never sent anywhere.
+// Files that exist only in this page: dropped ones and those made of them. They are never in the address, never sent.
 
 /** @typedef {import('../engine/engine.js').InputFile} InputFile */
 

@@ -1,4 +1,4 @@
-// The page at work: controls say what is asked, the program answers, the cards show it.
+// The workbench: controls make a question, the program answers it, cards show the answer.
 
 import {html} from '../src/dom.js';
 import {codeLine} from '../src/header.js';
@@ -30,11 +30,13 @@ import {Store} from './store.js';
  * @property {Row[]} torch
  */
 
-const kAddressed = 100; // ms without a change, until the address tells it: it costs more than a frame
-const kHead = 4096;     // bytes of a workload, which name its GPU
+// Milliseconds without a change before the address is updated, which costs more than a frame.
+const kAddressed = 100;
+// First bytes of a workload, which name its GPU.
+const kHead = 4096;
 
 /**
- * The model: clusters are offered by it.
+ * The model of a GPU, by which clusters are offered.
  * @param {{model: string}[]} gpus
  * @param {string} workload
  */
@@ -49,7 +51,7 @@ function gpuOf(head) {
 }
 
 /**
- * What is asked first: what the address says, else what a command was run with.
+ * The first question: from the address, else from the command that wrote the page.
  * @param {Inputs | null} inputs
  */
 function firstAsked(inputs) {
@@ -60,10 +62,10 @@ function firstAsked(inputs) {
 export function question() {
   return html(
     'div', {class: 'question'},
-    html('h1', {}, 'What does a step of your DDP job take, and is another bucket_cap_mb worth it?'),
+    html('h1', {}, 'How long does a step of your DDP job take, and would another bucket_cap_mb make it faster?'),
     html(
       'p', {class: 'lead'},
-      'Drop a profiler trace, or choose a job; say where it trains; then move the cap and watch the step.'));
+      'Drop a profiler trace or choose a job. Choose the cluster. Then move the cap and watch the step.'));
 }
 
 export class Workbench {
@@ -94,7 +96,7 @@ export class Workbench {
     this.answered = location.hash.length > 1 ? null : before;
     const files = () => this.#store.all();
     this.asking = new Asking(running, files, {
-      begins: (what) => void (this.#status.textContent = what === 'tune' ? 'Weighing every cap …' : 'Simulating …'),
+      begins: (what) => void (this.#status.textContent = what === 'tune' ? 'Comparing all caps …' : 'Simulating …'),
       answered: (envelope, what, of, ms) => this.#showAnswer(envelope, what, of, ms),
       refused: (problem) => this.#refuse(problem),
     });
@@ -132,7 +134,7 @@ export class Workbench {
     this.#showToTests();
   }
 
-  /** For tests: milliseconds of the program and of drawing for each answer; the engine; what is asked of it. */
+  /** For tests: milliseconds of the program and of drawing for each answer, the engine, and its arguments. */
   #showToTests() {
     const {quick} = this.running;
     Object.assign(this.#answer.element, {
@@ -142,7 +144,7 @@ export class Workbench {
     });
   }
 
-  /** Takes the place of what was shown while the engine started. */
+  /** Replaces what was shown while the engine started. */
   async begin() {
     addEventListener('hashchange', () => {
       this.asked = fromAddress(location.hash.slice(1));
@@ -164,10 +166,13 @@ export class Workbench {
       html('fieldset', {class: 'job-set'}, html('legend', {}, 'The job'), drop, outcome, this.job.element, example);
     const title = 'The same on a command line';
     const command = html('section', {class: 'command', 'aria-label': title}, html('h2', {}, title), this.#lines);
-    const looks =
-      {class: 'panel', 'aria-label': 'What is asked', onsubmit: (/** @type {Event} */ event) => event.preventDefault()};
+    const looks = {
+      class: 'panel',
+      'aria-label': 'Job and settings',
+      onsubmit: (/** @type {Event} */ event) => event.preventDefault()
+    };
     const panel = html('form', looks, jobSet, this.cluster.element, this.settings.element, command);
-    // The cap stands above the answer: what it moves is seen beside it.
+    // The cap stands above the answer, next to what it changes.
     const bar = html('div', {class: 'strip'}, this.settings.cap, this.#status, this.#refusal);
     const beside = html('div', {class: 'beside'}, bar, this.#answer.element);
     return html('main', {class: 'workbench'}, question(), html('div', {class: 'bench'}, panel, beside));
@@ -181,7 +186,7 @@ export class Workbench {
     this.job.wrong('');
     this.#answer.show(envelope, what, of);
     document.title = `${visible(envelope.verdict, 120)} (ddpsim)`;
-    this.#status.textContent = what === 'tune' ? 'Every cap weighed.' : 'Simulated.';
+    this.#status.textContent = what === 'tune' ? 'All caps compared.' : 'Simulated.';
     /** @type {any} */ (this.#answer.element).times?.push({what, ms, drawn: performance.now() - begun});
   }
 
@@ -227,14 +232,14 @@ export class Workbench {
     this.#changed();
   }
 
-  /** Files that are asked for and are not here. */
+  /** Files of the question that the page does not have. */
   #missing() {
     const {workload, cluster, dropped} = this.asked;
     const files = Object.keys(dropped).filter((file) => !this.#store.has(file));
     return files.filter((file) => workload === file || parsed(cluster).base === file);
   }
 
-  /** Asks anew, and tells everywhere what is asked. */
+  /** Asks again, and updates all places that show the question. */
   #changed() {
     const {asked, intake} = this;
     const missing = this.#missing();
@@ -245,7 +250,7 @@ export class Workbench {
     const used = [...new Set([asked.workload, parsed(asked.cluster).base])];
     asked.dropped = byName(Object.entries(asked.dropped).filter(([file]) => used.includes(file)));
     clearTimeout(this.#addressed);
-    // A page inside a notebook's has no address of its own.
+    // A page inside a notebook has no address of its own.
     if (location.href !== 'about:srcdoc')
       this.#addressed = setTimeout(() => history.replaceState(null, '', `#${toAddress(this.asked)}`), kAddressed);
     if (missing.length) intake.outcome.replaceChildren(this.#dropAgain(missing));
@@ -255,7 +260,7 @@ export class Workbench {
       this.#lines.append(codeLine(lineOf('tune', asked), 'Copy the command'));
       this.#lines.append(codeLine(lineOf('simulate', asked), 'Copy the command of this step'));
     }
-    // What a command has answered need not be asked again.
+    // An answer that came with the page need not be asked for again.
     if (complete && !this.answered)
       this.asking.ask(asked);
     else
@@ -268,11 +273,11 @@ export class Workbench {
     const {dropped} = this.asked;
     const names = files.flatMap((file) => (dropped[file].length ? dropped[file] : file)).join(', ');
     return html(
-      'p', {class: 'wrong', role: 'alert'}, 'This address is of ', name(names, 400),
-      ', which was dropped here and never left that browser: drop it again.');
+      'p', {class: 'wrong', role: 'alert'}, 'This address refers to ', name(names, 400),
+      ', which was dropped into a page and never left that browser. Drop it again.');
   }
 
-  /** Everything as it is asked. */
+  /** Shows the question in all controls. */
   async #show() {
     this.asked = settled(this.asked, (option) => this.settings.byOption.has(option));
     const {workload, cluster} = this.asked;
@@ -286,7 +291,7 @@ export class Workbench {
     this.#changed();
   }
 
-  /** Files of this page that are asked for. */
+  /** Files of the question that the page has. */
   #files() {
     return Object.keys(this.asked.dropped).filter((file) => this.#store.has(file));
   }
