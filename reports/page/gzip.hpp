@@ -1,4 +1,4 @@
-// Bytes as a browser takes them back: gzip (RFC 1952) in base64 (RFC 4648).
+// Packs bytes for a browser: gzip (RFC 1952) in base64 (RFC 4648).
 #pragma once
 
 #include <string>

@@ -20,7 +20,7 @@ std::span<const EmbeddedFile> embedded_page();
 
 namespace {
 
-/// What a name of a document is called where people read it.
+/// The name of a document that people read.
 void write_words(JsonWriter& json) {
   json.key("words").begin_object();
   json.key("causes").begin_object();
@@ -33,7 +33,7 @@ void write_words(JsonWriter& json) {
   json.end_object();
 }
 
-/// Nothing of it is markup.
+/// Escapes a text, so that none of it is markup.
 std::string as_text(std::string_view text) {
   std::string result;
   for (const char c : printable_lines(text)) {
@@ -53,7 +53,7 @@ std::string opening(std::string_view id) {
   return "id=\"" + std::string(id) + "\">";
 }
 
-/// The page with `text` in the element of this id. Nothing that is put in contains the sign that ends an element.
+/// Puts `text` into the element with this id. Precondition: `text` has no character that could end the element.
 void fill(std::string& page, std::string_view id, std::string_view text) {
   const std::string before = opening(id);
   const std::size_t begin = page.find(before) + before.size();

@@ -23,7 +23,9 @@
 //     buckets         (rank 0) One track per bucket: waits for launch, queued, waits for ranks, and
 //                     all_reduce. Arguments are the size, NCCL's choice and names of parameters.
 //
-// Slices of backward and of buckets name the first and the last parameter whose gradients they hold.
+// * rank N: one per rank of the timeline. It is called "simulated rank N" if the trace has a second timeline. If only the
+//   speed of GPUs differs, there are two: "(slowest GPU)", which sets the times of buckets, and "(usual GPU)", which waits.
+// * measured rank N: the same for a measured timeline. "recorded rank N": for the recorded step.
 //
 // Arrows follow each bucket from ready through launch and start to done. Slices on one track must
 // nest, so a slice that does not goes to another track of the same name. Timestamps are

@@ -86,7 +86,8 @@ class CostChart {
   }
 
   void draw_interval(std::size_t i) {
-    constexpr int kParts = 8;  // a line through the origin is curved on a logarithmic axis
+    // A line through the origin is curved if one axis is logarithmic.
+    constexpr int kParts = 8;
     const plot::Value low = at(i, &FigureRange::low);
     const plot::Value high = at(i, &FigureRange::high);
     plot::Series series{.name = "",

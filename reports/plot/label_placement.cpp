@@ -8,15 +8,18 @@
 namespace ddpsim::plot {
 namespace {
 
-/// Pixels between an anchor and its label; from kLeaderFrom on a line ties the two.
+/// Pixels between an anchor and its label. From kLeaderFrom on, a line ties the two.
 constexpr std::array kDistances = {7.0, 13.0, 22.0, 32.0, 46.0, 62.0, 84.0, 110.0, 140.0};
 constexpr double kLeaderFrom = 20;
-constexpr double kLineHidden = 60;    // as bad as so many pixels farther off
-constexpr double kNextAnchor = 6;     // … as has an anchor less likely
-constexpr double kAside = 3;          // … as has a direction less usual
-constexpr double kDiagonal = 0.7071;  // of a distance, to either side
+/// Costs of a place, in pixels of distance that are as bad: for each line it hides, for each likelier anchor, for each more
+/// usual direction.
+constexpr double kLineHidden = 60;
+constexpr double kNextAnchor = 6;
+constexpr double kAside = 3;
+/// Share of a diagonal distance along either axis.
+constexpr double kDiagonal = 0.7071;
 
-/// Where a label stands, seen from its anchor: -1, 0, 1 to the right and downwards.
+/// Direction from an anchor to its label: -1, 0 or 1, to the right and downwards.
 struct Direction {
   int across;
   int down;
@@ -68,7 +71,7 @@ class Search {
         }
       cost += kNextAnchor;
     }
-    if (!std::isfinite(best_.cost)) return std::nullopt;  // also where there is no anchor
+    if (!std::isfinite(best_.cost)) return std::nullopt;  // or no anchor
     const Box& box = best_.place.box;
     const Point& first = label.anchors.front();
     best_.place.behind = best_.place.side > 0 && !best_.place.leader && box.x > first.x &&
@@ -118,7 +121,7 @@ bool inside(const Box& inner, const Box& outer) {
 }
 
 bool crosses(const Segment& segment, const Box& box) {
-  // Liang and Barsky: what is left of the segment behind each of the four edges.
+  // Liang and Barsky: cut the segment at each of the four edges.
   double from = 0;
   double to = 1;
   const auto cut = [&](double start, double along, double low, double high) {

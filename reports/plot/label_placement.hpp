@@ -1,8 +1,8 @@
-// Words beside what they name, so that no two of them collide.
+// Places labels beside what they name, so that no two of them collide.
 //
-// Every label may stand in one of eight directions and at growing distances from any of its anchors; those in front
-// choose first. What counts against a place is its distance and the lines it would hide; what rules it out is
-// another label, a marker, or the edge. A label that stands farther off is tied to its anchor by a line.
+// A label may stand in one of eight directions and at growing distances from any of its anchors. Labels choose in turn.
+// Distance and hidden lines count against a place; another label, a marker or the edge rules it out. A line ties a distant
+// label to its anchor.
 #pragma once
 
 #include <optional>
@@ -43,17 +43,19 @@ struct Label {
 struct PlacedLabel {
   Box box;
   std::optional<Segment> leader;  ///< from the anchor to the box
-  int side = 0;                   ///< of its anchor: -1 to the left, 1 to the right
-  bool behind = false;            ///< directly to the right of its first anchor
+  /// Side of its anchor: -1 to the left, 1 to the right.
+  int side = 0;
+  /// Whether it stands directly to the right of its first anchor.
+  bool behind = false;
 };
 
-/// What is there already.
+/// Marks that labels have to respect.
 struct Obstacles {
   std::vector<Box> boxes;         ///< not to be covered
   std::vector<Segment> segments;  ///< better not covered
 };
 
-/// In the order of `labels`; absent where no place is left inside `area`.
+/// Places in the order of `labels`; absent if no place inside `area` is left.
 std::vector<std::optional<PlacedLabel>> place_labels(const std::vector<Label>& labels,
                                                      const Box& area, Obstacles obstacles);
 

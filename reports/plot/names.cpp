@@ -123,7 +123,8 @@ constexpr double kEndNameHeight = 1.3 * kLabelFont.size;
 std::vector<double> spread_out(const std::vector<double>& wanted, double low, double high) {
   // Names that touch form a block, which stands where its names are wanted on average.
   struct Block {
-    double sum = 0;  // of the first centre as each of its names wants it
+    /// Sum of the places that each name would choose for the first centre.
+    double sum = 0;
     std::size_t size = 0;
     double first() const { return sum / static_cast<double>(size); }
     double end() const { return first() + kEndNameHeight * static_cast<double>(size); }

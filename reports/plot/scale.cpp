@@ -13,11 +13,11 @@ bool has_place(ScaleKind kind, double value) {
   return std::isfinite(value) && (kind == ScaleKind::linear || value > 0);
 }
 
-/// Around a single value: so much of it to either side.
+/// Range around a single value, to either side.
 constexpr double kAroundShare = 0.1;
 constexpr double kAroundFactor = 2;
 
-/// Ends so close that their difference is rounding.
+/// Whether the ends differ only by rounding.
 bool is_one_value(double low, double high) {
   constexpr double kRounding = 1e-12;
   return high - low <= kRounding * std::max(std::abs(low), std::abs(high));
@@ -53,7 +53,8 @@ bool Scale::draws(double value) const {
 }
 
 bool Scale::covers(double value) const {
-  constexpr double kRounding = 1e-9;  // of a length: what stands on an end is covered
+  // Share of the length by which a value on an end may miss it.
+  constexpr double kRounding = 1e-9;
   if (!draws(value)) return false;
   const double place = share(value);
   return place >= -kRounding && place <= 1 + kRounding;

@@ -1,4 +1,4 @@
-// A value's place along an axis, and what an axis has to reach.
+// A value's place along an axis, and the range of an axis.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@ namespace ddpsim::plot {
 /// Equal steps of a linear axis are equal differences, of a logarithmic one equal ratios.
 enum class ScaleKind { linear, logarithmic };
 
-/// The least and the greatest of what is to be drawn. What has no place on the axis does not move it: infinities,
-/// NaN, and on a logarithmic one what is not above 0.
+/// The least and the greatest value to be drawn. Values without a place on the axis are ignored: infinities, NaN, and on a
+/// logarithmic axis values that are not above 0.
 class Extent {
  public:
   explicit Extent(ScaleKind kind) : kind_(kind) {}
@@ -24,7 +24,8 @@ class Extent {
 
 class Scale {
  public:
-  /// From the least to the greatest; where both are one value, a little around it; where there is none, 0 to 1 (1 to 10).
+  /// From the least to the greatest value; a little around a single value. Without any value: 0 to 1, or 1 to 10 on a
+  /// logarithmic axis.
   Scale(ScaleKind kind, const Extent& extent);
   /// low < high; on a logarithmic axis 0 < low.
   Scale(ScaleKind kind, double low, double high);
@@ -34,13 +35,13 @@ class Scale {
   double high() const { return high_; }
   /// Whether the value has a place on this axis at all.
   bool draws(double value) const;
-  /// … and lies between its ends.
+  /// Whether the value lies between both ends.
   bool covers(double value) const;
-  /// 0 at the low end, 1 at the high one; beyond them no farther than one more length. Of what `draws` alone.
+  /// 0 at the low end, 1 at the high end, at most one more length beyond them. Precondition: `draws(value)`.
   double share(double value) const;
-  /// The other way round.
+  /// The inverse of `share`.
   double value_at(double share) const;
-  /// The same axis, longer by these shares of its length.
+  /// The same axis, made longer by these shares of its length.
   Scale widened(double below, double above) const;
 
  private:

@@ -15,7 +15,7 @@ bool shows_markers(const Series& series) {
   return series.markers && (series.values.size() <= kMostMarkers || series.join == Join::none);
 }
 
-/// Both ends of a value's interval; absent where one of them has no place.
+/// Both ends of a value's interval; absent if one of them has no place on the axis.
 std::optional<std::pair<double, double>> drawn_interval(
     const std::optional<std::pair<double, double>>& interval, const Scale& scale) {
   if (!interval || !scale.draws(interval->first) || !scale.draws(interval->second))
@@ -45,7 +45,7 @@ std::vector<Point> thinned(std::vector<Point> points, const Frame& frame) {
   return kept;
 }
 
-/// A run of points, each level until the next.
+/// Turns points into steps: each value holds until the next point.
 std::vector<Point> as_steps(const std::vector<Point>& points) {
   std::vector<Point> steps;
   for (const Point& point : points) {
@@ -196,7 +196,7 @@ void draw_intervals_beside(pugi::xml_node parent, const Frame& frame) {
 void draw_markers(pugi::xml_node parent, const Frame& frame) {
   const Chart& chart = *frame.chart;
   for (const Series& one : chart.series) {
-    // A line of a single value would not be seen.
+    // A line of a single value would be invisible.
     if (!shows_markers(one) && one.values.size() > 1) continue;
     const pugi::xml_node group = add(parent, "g");
     for (const Value& value : one.values)

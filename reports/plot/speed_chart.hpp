@@ -18,7 +18,7 @@ struct SpeedPoint {
   std::string workload;
   /// Its sizes make one line.
   std::string family;
-  /// Of a cluster that is there in one size only.
+  /// Name of a cluster with a single size.
   std::string name;
   int gpus = 0;
   double speed = 0;

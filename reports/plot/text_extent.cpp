@@ -10,16 +10,19 @@ namespace ddpsim::plot {
 namespace {
 
 constexpr unsigned char kFirst = ' ';
-/// Hundredths of an em, rounded up, of ASCII from the space on: DejaVu Sans 2.37.
+/// Widths of ASCII characters from the space on, in hundredths of an em, rounded up: DejaVu Sans 2.37.
 constexpr std::array<std::uint8_t, 95> kWidths = {
     32, 41, 46, 84, 64, 96, 78, 28, 40,  40, 50, 84, 32, 37, 32, 34, 64, 64, 64, 64, 64, 64, 64, 64,
     64, 64, 34, 34, 84, 84, 84, 54, 100, 69, 69, 70, 78, 64, 58, 78, 76, 30, 30, 66, 56, 87, 75, 79,
     61, 79, 70, 64, 62, 74, 69, 99, 69,  62, 69, 40, 34, 40, 84, 50, 50, 62, 64, 55, 64, 62, 36, 64,
     64, 28, 28, 58, 28, 98, 64, 62, 64,  64, 42, 53, 40, 64, 60, 82, 60, 60, 53, 64, 34, 64, 84};
 constexpr double kHundredths = 100;
-constexpr double kOther = 1;     // of whatever else: as wide as it is high
-constexpr double kThin = 0.32;   // thin space, middle dot
-constexpr double kBolder = 1.2;  // of its bold, at the most but for J
+/// Any other character, taken to be as wide as high.
+constexpr double kOther = 1;
+/// Thin space and middle dot.
+constexpr double kThin = 0.32;
+/// Bold characters are at most this many times as wide, but for J.
+constexpr double kBolder = 1.2;
 constexpr std::string_view kEllipsis = "…";
 
 std::size_t next_character(std::string_view text, std::size_t at) {
@@ -29,13 +32,13 @@ std::size_t next_character(std::string_view text, std::size_t at) {
 }
 
 double width_of_character(std::string_view character) {
-  // What lies in front of the space, turned round, lies far behind the last.
+  // Characters before the space wrap around to large numbers, beyond the table.
   const std::size_t place = static_cast<unsigned char>(character.front()) - std::size_t{kFirst};
   if (character.size() == 1 && place < kWidths.size()) return kWidths[place] / kHundredths;
   return character == "\u2009" || character == "·" ? kThin : kOther;
 }
 
-/// As many characters from the front as fit.
+/// The longest beginning that fits.
 std::string_view front_within(std::string_view text, double width, Font font) {
   std::size_t end = 0;
   while (end < text.size()) {
@@ -57,8 +60,8 @@ std::string_view back_within(std::string_view text, double width, Font font) {
   return text.substr(begin);
 }
 
-/// The last space among the first characters, or just behind them, where a line may end: a percent sign stays with its
-/// number. 0: there is none.
+/// The last space within or just behind the first `most` characters at which a line may end; 0: none. A percent sign stays
+/// with its number.
 std::size_t break_in(std::string_view text, std::size_t most) {
   for (std::size_t at = most; at > 0; --at)
     if (text[at] == ' ' && !text.substr(at).starts_with(" %")) return at;

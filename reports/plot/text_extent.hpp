@@ -1,4 +1,4 @@
-// How much room a text takes, without knowing the font it will be shown in: never less than it will need.
+// Room that a text takes in an unknown font. The estimate is never too small.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@ struct Font {
   bool bold = false;
 };
 
-/// Pixels, by the widths of DejaVu Sans, the widest sans-serif in common use.
+/// Width in pixels in DejaVu Sans, the widest common sans-serif font.
 double text_width(std::string_view text, Font font);
 
-/// Cut in the middle with "…", since names differ at either end.
+/// Cuts a long text in the middle with "…", because names differ at their ends.
 std::string fitted(std::string_view text, double width, Font font);
 
-/// Broken between words, words that are longer than a line within; the last of `most` lines is cut.
+/// Breaks a text between words, and words that are longer than a line inside. The last of `most` lines is cut.
 std::vector<std::string> fitted_lines(std::string_view text, double width, Font font,
                                       std::size_t most);
 

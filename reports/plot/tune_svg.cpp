@@ -145,7 +145,7 @@ class CapCurveChart {
          kRecommended});
   }
 
-  /// The caps people choose from; smaller ones only where something stands there.
+  /// The caps people choose from. Smaller ones only if a mark stands there.
   plot::Scale scale_of_caps() const {
     constexpr double kSmallest = 0.25;
     constexpr double kBeside = 1.3;

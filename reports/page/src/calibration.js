@@ -7,8 +7,8 @@ import {markerLegend} from './legend.js';
 import {name, visible} from './names.js';
 import {sizeTick} from './allreduce.js';
 import {axes, chart, marker, picture} from './plot.js';
-import {linear, logarithmic} from './scale.js';
-import {digits, percent} from './units.js';
+import {linear, logarithmic, placesOf} from './scale.js';
+import {digits, fixed, percent} from './units.js';
 
 /**
  * @typedef {import('documents').CalibrateResult} CalibrateResult
@@ -44,8 +44,9 @@ function plotErrors(points, most, width) {
   const x = logarithmic([Math.min(...sizes) / 1.3, Math.max(...sizes) * 1.3], [box.left, box.right]);
   const y = linear([-most, most], [box.bottom, box.top], 6);
   const into = picture(width, height);
+  const places = placesOf(y.ticks[1] - y.ticks[0]);
   const words = {xTitle: 'size, bytes (binary prefixes)', yTitle: 'error, % (above 0: predicted too long)'};
-  axes(into, box, x, y, {x: sizeTick, y: (value) => digits(value, 2), ...words});
+  axes(into, box, x, y, {x: sizeTick, y: (value) => fixed(value, places), ...words});
   into.append(svg('line', {class: 'axis', x1: box.left, x2: box.right, y1: y.place(0), y2: y.place(0)}));
   for (const {k, size, before} of points)
     if (before !== null && Math.abs(before) <= most) into.append(marker(k, x.place(size), y.place(before), true));

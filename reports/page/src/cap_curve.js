@@ -102,7 +102,8 @@ function curveLegend({recommended}, points) {
   const entries = [];
   if (recommended.action === 'set' && recommended.bucket_cap_mb !== null) {
     entries.push(['advised', 'recommended, with its interval']);
-    entries.push(['plateau', `as good: ${(recommended.cap_range_mb ?? []).map(capText).join(' to ')} MiB`]);
+    const [low, high] = recommended.cap_range_mb ?? [0, 0];
+    if (low < high) entries.push(['plateau', `as good: ${capText(low)} to ${capText(high)} MiB`]);
   }
   if (recommended.measurable_us)
     entries.push(['measurable', `too small to measure (under ${time(recommended.measurable_us, 2)})`]);

@@ -158,7 +158,8 @@ function drawRecommended({box, range, across, up, marks}, {recommended}) {
   marks.append(
     path('whisker', `M${x} ${bottom}V${top}M${x - 4} ${bottom}h8M${x - 4} ${top}h8`),
     svg('circle', {class: 'advised', cx: x, cy: up(range.today - value), r: 5.5}),
-    label(`${capText(cap)} MiB`, x, box.top - 7, {anchor, kind: 'advised-label'}));
+    // The title of the axis stands to the left.
+    label(`${capText(cap)} MiB`, Math.max(x, box.left + 20), box.top - 7, {anchor, kind: 'advised-label'}));
 }
 
 /** @param {Plot} plot @param {TuneResult} tune */

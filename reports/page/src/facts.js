@@ -2,7 +2,7 @@
 
 import {ranked} from './compare.js';
 import {visible} from './names.js';
-import {digits, grouped, percent, signed, time, timeWithInterval} from './units.js';
+import {bytes, digits, grouped, percent, signed, time, timeWithInterval} from './units.js';
 
 /**
  * @typedef {import('./envelope.js').Documents} Documents
@@ -97,8 +97,8 @@ function fastestFacts(compare) {
 function allReduceFacts({rows, confidence}) {
   const [first, last] = [rows[0], rows[rows.length - 1]];
   return [
-    {figure: `${digits(last.busbw_gbps)} GB/s`, label: `busbw at ${last.size_bytes} B`, strong: true},
-    {figure: time(first.time_us), label: `time at ${first.size_bytes} B`},
+    {figure: `${digits(last.busbw_gbps)} GB/s`, label: `busbw at ${bytes(last.size_bytes)}`, strong: true},
+    {figure: time(first.time_us), label: `time at ${bytes(first.size_bytes)}`},
     {figure: intervalText(confidence.interval_percent), label: '80 % interval of each time'},
   ];
 }

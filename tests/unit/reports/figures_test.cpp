@@ -1,4 +1,4 @@
-// The plots of tune, allreduce and compare: marks, names and the text below them.
+// The figures of tune, allreduce and compare: marks, names and notes.
 #include <doctest/doctest.h>
 
 #include <pugixml.hpp>
@@ -50,20 +50,20 @@ ComparedJob drawn_job(Duration step) {
 }  // namespace
 
 TEST_CASE(
-    "plot of tune: it shows the recommended cap, its plateau, the current step and a caption") {
+    "figure of tune: the recommended cap, the caps that are as good, the current step, notes") {
   const std::string words = drawn_words(tune_svg(sample::tuned(sample::set())));
   INFO(words);
   for (const char* said : {"tiny on dgx1v, 8 GPUs", "Set bucket_cap_mb=60: saves 41 ms of 320 ms",
                            "bucket_cap_mb=60: saves 41 ms", "as good: 54 to 80 MiB",
-                           "today: 320 ms", "30 to 52 ms (80 % interval)", "bucket_cap_mb, MiB",
+                           "current: 320 ms", "30 to 52 ms (80 % interval)", "bucket_cap_mb, MiB",
                            "step, ms", "Not calibrated: data sheets."})
     CHECK_MESSAGE(mentions(words, said), said);
 }
 
-TEST_CASE("plot of tune: if no cap is worth setting, the fastest is named and nothing is advised") {
+TEST_CASE("figure of tune: the fastest cap is named and none is recommended if none is worth it") {
   const std::string words = drawn_words(tune_svg(sample::tuned(sample::keep())));
   CHECK(mentions(words, "fastest: 50 MiB, 0.20 ms less"));
-  CHECK(mentions(words, "less than can be measured (1.0 ms)"));
+  CHECK(mentions(words, "too small to measure (under 1.0 ms)"));
   CHECK(mentions(words, "if collectives took no time: 96.0 ms"));
   CHECK_FALSE(mentions(words, "as good"));
 }
@@ -77,10 +77,11 @@ TEST_CASE("plot of tune: an empty curve, a single point, and a cap without an up
   result.curve = {open};
   drawn_words(tune_svg(sample::tuned(result)));
   result.only_caps_asked = true;
-  CHECK(mentions(drawn_words(tune_svg(sample::tuned(result))), "each marker is a cap asked for"));
+  CHECK(
+      mentions(drawn_words(tune_svg(sample::tuned(result))), "each marker is a cap you asked for"));
 }
 
-TEST_CASE("plot of tune: a plateau that begins at zero, and one without an end") {
+TEST_CASE("figure of tune: caps that are as good from 0 on, and without an upper limit") {
   TuneResult result = sample::set();
   result.recommended.cap_range_mb = {0, 80};
   CHECK(mentions(drawn_words(tune_svg(sample::tuned(result))), "as good: up to 80 MiB"));
@@ -88,7 +89,7 @@ TEST_CASE("plot of tune: a plateau that begins at zero, and one without an end")
   CHECK(mentions(drawn_words(tune_svg(sample::tuned(result))), "as good: from 54 MiB on"));
 }
 
-TEST_CASE("plot of all-reduces: NCCL's choices, measured points, and points outside the plot") {
+TEST_CASE("figure of all-reduces: NCCL's choices, measured sizes and sizes outside the range") {
   const MeasuredAllReduces measured{"n2.txt", {{2_KiB, 21}, {1024_MiB, 1e5}, {Bytes(), 1}}};
   const std::string words =
       drawn_words(allreduce_svg(sample::all_reduced(drawn_table(16)), measured));
@@ -109,8 +110,7 @@ TEST_CASE("plot of all-reduces: no row, one row, a thousand rows, and one GPU") 
 }
 
 TEST_CASE(
-    "plot of compare: sizes of a cluster form a line, others are points, failed candidates are "
-    "named") {
+    "figure of compare: sizes of a cluster are a line, others points, refused candidates a note") {
   const Comparison comparison{.jobs = {drawn_job(100_ms), drawn_job(110_ms), drawn_job(120_ms)},
                               .by_speed = {1, 0, 2}};
   const std::vector<CandidateContext> contexts = {
@@ -118,7 +118,9 @@ TEST_CASE(
   const std::string words = drawn_words(
       compare_svg({comparison, contexts, {{"c", "c", 8, std::nullopt, "needs too much"}}}));
   for (const char* said :
-       {"training speed, samples/s", "GPUs", "\na\n", "\nb\n", "Not drawn: c: needs too much."})
+       {"training speed, samples/s", "training speed per GPU, samples/s", "GPUs", "\na\n", "\nb\n",
+        "Dashed: ideal, every GPU as fast as one that works alone.",
+        "Not drawn: c: needs too much."})
     CHECK_MESSAGE(mentions(words, said), said);
   CHECK_FALSE(mentions(words, "a@1\n"));
 }

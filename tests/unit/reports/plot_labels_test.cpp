@@ -57,7 +57,8 @@ TEST_CASE("plot labels: thirty on one point lie apart or are given back, and kee
     shown += one.has_value() ? 1 : 0;
     tied = tied || (one && one->leader);
   }
-  CHECK(shown >= 6);  // one in most directions: a leader passes no other label
+  // One in most directions, because no leader crosses another label.
+  CHECK(shown >= 6);
   CHECK(tied);
 }
 

@@ -55,12 +55,21 @@ TEST_CASE(
     "plot ticks: decades, with 2 and 5 where they would be few, thinned where they are many") {
   CHECK(labels_of(decade_ticks(1, 1000, 9)) == Labels{"1", "10", "100", "1000"});
   CHECK(labels_of(decade_ticks(2000, 60'000, 9)) ==
-        Labels{"2000", "5000", "10\u2009000", "20\u2009000", "50\u2009000"});
+        Labels{"2\u2009000", "5\u2009000", "10\u2009000", "20\u2009000", "50\u2009000"});
   CHECK(labels_of(decade_ticks(0.01, 1, 9)) == Labels{"0.01", "0.1", "1"});
   CHECK(labels_of(decade_ticks(1, 1e6, 4)) ==
-        Labels{"1", "", "100", "", "10\u2009000", "", "1e+06"});
-  // Less than 1, 2, 5 has: as on a linear axis.
+        Labels{"1", "", "100", "", "10\u2009000", "", "1\u2009000\u2009000"});
+  CHECK(labels_of(decade_ticks(1e-6, 1e-3, 9)) == Labels{"0.000001", "0.00001", "0.0001", "0.001"});
+  // Fewer than three of 1, 2 and 5: as on a linear axis.
   CHECK(labels_of(decade_ticks(11, 14, 5)) == Labels{"11", "12", "13", "14"});
+}
+
+TEST_CASE("plot ticks: one axis writes all its numbers in one way") {
+  for (const double high : {1e5, 1e6, 1e8, 3e11})
+    for (const Tick& tick : decade_ticks(high / 1e4, high, 9))
+      CHECK_MESSAGE(tick.label.find('e') == std::string::npos, tick.label);
+  for (const Tick& tick : round_ticks(0, 12'000, 7))
+    CHECK((tick.value < 1000 || tick.label.find("\u2009000") != std::string::npos));
 }
 
 TEST_CASE("plot ticks: doublings keep 1 in their sequence") {
@@ -83,7 +92,7 @@ TEST_CASE("plot scale: ends, middle, and nothing far outside") {
   CHECK(linear.widened(0.1, 0.2).high() == doctest::Approx(22));
 }
 
-TEST_CASE("plot scale: what has no place neither moves an axis nor is drawn") {
+TEST_CASE("plot scale: values without a place on an axis do not change it") {
   const Extent extent = extent_of(ScaleKind::logarithmic, {kNan, 0, -3, kInfinity, 8, 2});
   CHECK(*extent.ends() == std::pair(2.0, 8.0));
   const Scale scale(ScaleKind::logarithmic, extent);
@@ -103,7 +112,7 @@ TEST_CASE("plot scale: one value has room around it, none a usual axis") {
   const Scale zero(ScaleKind::linear, extent_of(ScaleKind::linear, {0}));
   CHECK(zero.low() == 0);
   CHECK(zero.high() == 1);
-  // Two values a rounding apart are one.
+  // Two values that differ by rounding are one.
   const Scale close(ScaleKind::linear, extent_of(ScaleKind::linear, {1, 1 + 1e-15}));
   CHECK(close.high() - close.low() > 0.1);
   const Scale none(ScaleKind::linear, Extent(ScaleKind::linear));

@@ -30,7 +30,7 @@ Chart chart_with(std::vector<Value> values) {
   return chart;
 }
 
-/// Also checks what holds of every figure.
+/// Parses the figure and checks what holds for every figure.
 pugi::xml_document read_back(const std::string& text) {
   pugi::xml_document document;
   const pugi::xml_parse_result parsed = document.load_string(text.c_str());
@@ -45,7 +45,7 @@ pugi::xml_document read_back(const std::string& text) {
   return document;
 }
 
-/// What a text element says, wherever it stands.
+/// Whether any text element contains these words.
 bool says(const pugi::xml_node& node, const std::string& words) {
   return static_cast<bool>(node.find_node([&](const pugi::xml_node& one) {
     return std::string(one.name()) == "text" &&
@@ -89,7 +89,7 @@ TEST_CASE("plot svg: names are escaped, whatever they hold") {
   chart.levels = {{15, hostile}};
   chart.spots = {{1.5, 15, std::nullopt, hostile, {2}}};
   chart.phases = {{1, 2, hostile}};
-  chart.stretches = {{1, 2, hostile}};
+  chart.ranges = {{1, 2, hostile}};
   chart.layers = {{12, 14, hostile}};
   chart.y.ticks = {{15, hostile}};
   const std::string text = svg(chart);
@@ -101,13 +101,9 @@ TEST_CASE("plot svg: names are escaped, whatever they hold") {
   CHECK(text.find("\xED\xA0\x80") == std::string::npos);
 }
 
-TEST_CASE("plot svg: a name of 200 characters is cut or wrapped, no text passes the page") {
-  Chart chart = chart_with({{1, 10}, {2, 20}});
-  chart.title = std::string(200, 'W');
-  chart.series[0].name = std::string(200, 'W');
-  chart.x.title = std::string(200, 'W');
-  chart.spots = {{1.5, 15, std::nullopt, std::string(200, 'W'), {2}}};
-  const auto document = read_back(svg(chart));
+/// Boxes of all texts, as wide as text_width says.
+std::vector<Box> text_boxes(const pugi::xml_document& document) {
+  std::vector<Box> boxes;
   for (const pugi::xpath_node& one : document.select_nodes("//text")) {
     const pugi::xml_node node = one.node();
     const Font font{node.attribute("font-size").as_double(),
@@ -116,19 +112,88 @@ TEST_CASE("plot svg: a name of 200 characters is cut or wrapped, no text passes 
     const std::string anchor = node.attribute("text-anchor").value();
     const double x = node.attribute("x").as_double();
     const double left = anchor == "end" ? x - width : anchor == "middle" ? x - width / 2 : x;
-    CHECK(left >= 0);
-    CHECK(left + width <= document.child("svg").attribute("width").as_double());
+    boxes.push_back(
+        {left, node.attribute("y").as_double() - 0.7 * font.size, width, 0.9 * font.size});
+  }
+  return boxes;
+}
+
+TEST_CASE("plot svg: a name of 200 characters is wrapped, no text passes the page") {
+  Chart chart = chart_with({{1, 10}, {2, 20}});
+  chart.title = std::string(200, 'W');
+  chart.series[0].name = std::string(200, 'W');
+  chart.x.title = std::string(200, 'W');
+  chart.spots = {{1.5, 15, std::nullopt, std::string(200, 'W'), {2}}};
+  const auto document = read_back(svg(chart));
+  for (const Box& box : text_boxes(document)) {
+    CHECK(box.x >= 0);
+    CHECK(box.right() <= document.child("svg").attribute("width").as_double());
   }
 }
 
-TEST_CASE("plot svg: what has no place is not drawn") {
+TEST_CASE("plot svg: names of lines that end together stand apart at the ends, in their order") {
+  Chart chart = chart_with({{1, 10}, {2, 20}});
+  chart.series.clear();
+  for (int i = 0; i < 6; ++i)
+    chart.series.push_back({.name = "cluster " + std::to_string(i),
+                            .values = {{1, 10}, {2, 15.0 - 0.01 * i}},
+                            .look = {static_cast<std::size_t>(i)}});
+  const auto document = read_back(svg(chart));
+  double above = 0;
+  for (const Series& one : chart.series) {
+    const pugi::xml_node text = document.child("svg").find_node([&](const pugi::xml_node& node) {
+      return std::string(node.name()) == "text" && node.text().get() == one.name;
+    });
+    REQUIRE(text);
+    CHECK(text.attribute("y").as_double() > above + 12);
+    above = text.attribute("y").as_double();
+  }
+  const std::vector<Box> boxes = text_boxes(document);
+  for (std::size_t i = 0; i < boxes.size(); ++i)
+    for (std::size_t k = 0; k < i; ++k) CHECK_FALSE(overlap(boxes[i], boxes[k]));
+}
+
+TEST_CASE("plot svg: several charts stand side by side, and one legend names each series once") {
+  Chart chart = chart_with({{1, 10}, {2, 20}, {4, 30}});
+  chart.series[0].name = std::string(80, 'n');
+  chart.caption = "left";
+  Chart other = chart;
+  other.caption = "right";
+  const auto document = read_back(svg(std::vector{chart, other, chart}, 2));
+  CHECK(says(document.child("svg"), "left"));
+  CHECK(says(document.child("svg"), "right"));
+  std::size_t named = 0;
+  for (const pugi::xpath_node& one : document.select_nodes("//text"))
+    named += one.node().text().get() == chart.series[0].name ? 1 : 0;
+  CHECK(named == 1);
+  for (const Box& box : text_boxes(document))
+    CHECK(box.right() <= document.child("svg").attribute("width").as_double());
+}
+
+TEST_CASE("plot svg: intervals beside the frame are those of the last values") {
+  Chart chart = chart_with({{1, 10, std::pair(5.0, 12.0)}, {2, 20, std::pair(15.0, 26.0)}});
+  chart.series[0].spread = Spread::beside_frame;
+  const auto document = read_back(svg(chart));
+  // A bar and its two feet.
+  CHECK(document.select_nodes("//line[@class='h0'][@stroke-width='1.4']").size() == 3);
+}
+
+TEST_CASE("plot svg: what is muted has no colour of its own") {
+  Chart chart = chart_with({{1, 10}, {2, 20}});
+  chart.series[0].look = {3, true};
+  const std::string text = svg(chart);
+  CHECK(text.find("class=\"hm") != std::string::npos);
+  CHECK(text.find("class=\"h3") == std::string::npos);
+}
+
+TEST_CASE("plot svg: values without a place on their axis are not drawn") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double infinity = std::numeric_limits<double>::infinity();
   Chart chart = chart_with(
       {{1, 10}, {2, nan}, {nan, 3}, {0, 12}, {3, infinity}, {4, 20, std::pair(-infinity, nan)}});
   chart.levels = {{nan, "level"}};
   chart.spots = {{0, 10, std::pair(nan, 1.0), "spot", {1}}};
-  chart.stretches = {{0, 2, "stretch"}};
+  chart.ranges = {{0, 2, "range"}};
   chart.layers = {{-infinity, 12, "layer"}};
   chart.series[0].name.clear();
   CHECK(markers_in(read_back(svg(chart))) == 2);
@@ -147,12 +212,12 @@ TEST_CASE("plot svg: nothing, one point, one value, a thousand points") {
     chart.series[0].markers = join == Join::none;
     read_back(svg(chart));
   }
-  // As many points as columns of pixels can show, not as there are.
+  // Only the points that the columns of pixels can show.
   chart.series[0].join = Join::straight;
   CHECK(svg(chart).size() < 200'000);
 }
 
-TEST_CASE("plot svg: names of many lines at one place go to the legend, none is lost") {
+TEST_CASE("plot svg: no name is lost if many lines end at one place") {
   Chart chart = chart_with({{1, 10}, {2, 20}});
   chart.series.clear();
   for (std::size_t i = 0; i < 40; ++i)
@@ -163,7 +228,7 @@ TEST_CASE("plot svg: names of many lines at one place go to the legend, none is 
   for (const Series& one : chart.series) CHECK(says(document, one.name));
 }
 
-TEST_CASE("plot svg: names that are alike where they are cut stand in full in the legend") {
+TEST_CASE("plot svg: names that are too wide for the frame stand in full in the legend") {
   Chart chart = chart_with({{1, 10}, {2, 20}});
   chart.series.clear();
   const std::string same(25, 'x');
@@ -181,7 +246,7 @@ TEST_CASE("plot svg: pixels to a hundredth, and no negative zero") {
   CHECK(pixels(1.0 / 3) == "0.33");
 }
 
-TEST_CASE("plot svg: text keeps what XML may hold") {
+TEST_CASE("plot svg: characters that XML does not allow are replaced") {
   CHECK(xml_text("a\tb\nc") == "a b c");
   CHECK(xml_text("±é漢😀") == "±é漢😀");
   CHECK(xml_text("\x7F") == "\uFFFD");
