@@ -22,7 +22,7 @@ constexpr std::string_view kStyleSheet = R"(
 .ddpsim-plot{color:#1a1a1a;font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",Helvetica,Arial,sans-serif}
 .ddpsim-plot text{fill:currentColor}
 .ddpsim-plot .aside{fill:#595959}
-.ddpsim-plot .halo{paint-order:stroke;stroke:#fff;stroke-width:4px;stroke-linejoin:round}
+.ddpsim-plot .halo{paint-order:stroke;stroke:#fff;stroke-width:4px;stroke-opacity:.8;stroke-linejoin:round}
 .ddpsim-plot .paper{fill:#fff}
 .ddpsim-plot .grid{stroke:#e4e4e4}
 .ddpsim-plot .axis,.ddpsim-plot .leader{stroke:#858585}

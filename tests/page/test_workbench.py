@@ -143,7 +143,7 @@ class FilesComeIn(unittest.TestCase):
             self.assertIn("resnet18.json.gz", page.evaluate("decodeURIComponent(location.hash)"))
             self.assertLess(len(page.evaluate("location.hash")), 200)
             page.reload()
-            page.get_by_text("drop it again").wait_for()
+            page.get_by_text("Drop it again").wait_for()
             self.assertIn("resnet18.json.gz", page.locator(".outcome").inner_text())
             page.locator("#chooser").set_input_files(here / "resnet18.json.gz")
             settled(page)
@@ -198,11 +198,11 @@ class FilesComeIn(unittest.TestCase):
     def test_a_log_calibrates_the_selected_cluster(self):
         with opened("#workload=three-layers.json&cluster=abci-v100@2") as page:
             page.locator("#chooser").set_input_files(here / "three-layers.json")
-            settled(page, "weighed")
+            settled(page, "compared")
             dropped(page, here / "n2.txt")
             page.get_by_role("button", name="Save n2.cluster.json").wait_for()
             page.wait_for_function("() => decodeURIComponent(location.hash).includes('cluster=n2.cluster.json@2')")
-            settled(page, "weighed")
+            settled(page, "compared")
         with opened() as page:
             dropped(page, here / "n2.txt")
             page.get_by_label("Cluster", exact=True).select_option("abci-v100")
@@ -423,7 +423,7 @@ class Controls(unittest.TestCase):
 
     def test_prints_the_speed_of_a_dragged_cap(self):
         with opened("#workload=resnet50-v100-b32&cluster=dgx1v@4") as page:
-            page.get_by_role("status").filter(has_text="Weighing").wait_for()
+            page.get_by_role("status").filter(has_text="Comparing").wait_for()
             box = page.get_by_label("bucket_cap_mb, slider").bounding_box()
             page.evaluate("document.querySelector('.answer').times.length = 0")
             page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)

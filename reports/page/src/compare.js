@@ -128,7 +128,7 @@ export function lossesCard(compare, causes) {
     ['backward', 'one GPU’s own work'],
     ['exposed', 'exposed communication'],
     ['copies', 'copies, host, slowed compute'],
-    ['waits', 'waits for other ranks'],
+    ['waits', 'slower ranks, input, other'],
     ['overhead', 'multi-GPU overhead'],
   ]);
   return cardElement({
