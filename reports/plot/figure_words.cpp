@@ -15,6 +15,18 @@ std::string lower_or_higher(double percent) {
                      percent < 0 ? "lower" : "higher");
 }
 
+/// "training speed, samples/s (15900 to 83800) against GPUs (7.57 to 33.8)."
+std::string axes_of(const plot::Chart& chart) {
+  constexpr int kDigits = 3;
+  const auto range = [](const plot::Axis& axis) {
+    return fmt::format("{} ({} to {})", axis.title, significant(axis.scale.low(), kDigits),
+                       significant(axis.scale.high(), kDigits));
+  };
+  const std::string caption = chart.caption.empty() ? "" : chart.caption + ": ";
+  return chart.rows ? caption
+                    : fmt::format("{}{} against {}.", caption, range(chart.y), range(chart.x));
+}
+
 }  // namespace
 
 std::string first_line_of(const std::string& text) {
@@ -36,11 +48,7 @@ std::string as_note(std::string provenance) {
 
 std::string description_of(const plot::Chart& chart) {
   std::string text = chart.verdict.empty() ? "" : chart.verdict + ' ';
-  if (!chart.caption.empty()) text += chart.caption + ": ";
-  if (!chart.rows)
-    text += fmt::format("{} ({:.4g} to {:.4g}) against {} ({:.4g} to {:.4g}).", chart.y.title,
-                        chart.y.scale.low(), chart.y.scale.high(), chart.x.title,
-                        chart.x.scale.low(), chart.x.scale.high());
+  text += axes_of(chart);
   const auto add = [&](const std::string& name) {
     if (!name.empty()) text += ' ' + name + ';';
   };
@@ -60,7 +68,9 @@ std::string description_of(const plot::Chart& chart) {
 
 std::string description_of(const std::vector<plot::Chart>& charts) {
   std::string text;
-  for (const plot::Chart& chart : charts) text += (text.empty() ? "" : " ") + description_of(chart);
+  for (const plot::Chart& chart : charts)
+    text += text.empty() ? description_of(chart)
+                         : ' ' + (chart.caption.empty() ? axes_of(chart) : description_of(chart));
   return text;
 }
 

@@ -208,7 +208,7 @@ class CapCurveChart {
 
   /// From the steps of caps of 1 MiB and more. Slower steps of smaller caps count only if they make the axis at most half as
   /// long again, because they may take many times as long.
-  plot::Scale scale_of_times(const plot::Scale& caps) const {
+  plot::Scale scale_of_times(const plot::Scale& caps) {
     constexpr double kUsual = 1;
     constexpr double kAbove = 0.5;
     plot::Extent usual(plot::ScaleKind::linear);
@@ -242,7 +242,30 @@ class CapCurveChart {
           }
         }
     constexpr double kBeside = 0.06;
-    return plot::Scale(plot::ScaleKind::linear, rest).widened(kBeside, kBeside);
+    return without_slowest({plot::ScaleKind::linear, rest}).widened(kBeside, kBeside);
+  }
+
+  /// Cuts the axis if much slower steps would flatten the others. An axis with a band is never cut.
+  plot::Scale without_slowest(const plot::Scale& times) {
+    const bool band = std::ranges::any_of(
+        caps_, [](const CurvePoint* point) { return point->if_communication.has_value(); });
+    if (band || result_.only_caps_asked) return times;
+    constexpr double kAboveGain = 2.5;      // times the largest gain
+    constexpr double kAboveMeasurable = 3;  // times the least measurable gain
+    constexpr double kAboveCurrent = 0.05;  // share of the current step
+    const double current = time(result_.baseline().iteration);
+    double most = current + std::max({kAboveGain * (current - times.low()),
+                                      kAboveMeasurable * time(result_.recommended.measurable),
+                                      kAboveCurrent * current});
+    for (const plot::Spot& spot : chart_.spots)
+      most = std::max({most, spot.y, spot.interval ? spot.interval->second : spot.y});
+    if (times.high() <= most) return times;
+    const auto slowest = *std::ranges::max_element(
+        caps_, {}, [](const CurvePoint* point) { return point->iteration; });
+    chart_.notes.push_back(
+        fmt::format("Much slower caps leave the figure through its top; the slowest takes {}.",
+                    step_text(slowest->iteration)));
+    return {times.kind(), times.low(), most};
   }
 
   /// A line, unless the bound lies far below the curve; then a note.

@@ -242,7 +242,8 @@ class Content(unittest.TestCase):
         for name in ("compare", "prices", "tune", "allreduce", "calibrate"):
             with self.subTest(name), opened(pages[name]) as page:
                 for chart in page.locator(".chart svg").all():
-                    numbers = [text for text in chart.locator("text").all_text_contents() if re.match(r"[\d\u2212]", text)]
+                    words = chart.locator("text").all_text_contents()
+                    numbers = [text for text in words if re.match(r"[\d\u2212]", text)]
                     self.assertFalse([text for text in numbers if re.search(r"\de[+-]?\d|\d{5}", text)], numbers)
 
     def test_the_curve_of_caps_tells_the_cap_at_the_cursor(self):

@@ -1,4 +1,5 @@
-// The recommendation for each PyTorch version if the version is unknown, and for each attribution of what a replay misses.
+// The recommendation for each PyTorch version if the version is unknown, and for each attribution of what a replay
+// misses.
 
 import {cardElement} from './card.js';
 import {milliseconds} from './units.js';

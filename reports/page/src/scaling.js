@@ -1,5 +1,5 @@
-// The scaling curve: training speed by number of GPUs, in all and per GPU, with the ideal and 80 % intervals. Each cluster
-// that is there in several sizes is a line.
+// The scaling curve: training speed by number of GPUs, in all and per GPU, with the ideal and 80 % intervals. Each
+// cluster that is there in several sizes is a line.
 
 import {cardElement} from './card.js';
 import {ranked} from './compare.js';

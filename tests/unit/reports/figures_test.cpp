@@ -69,7 +69,18 @@ TEST_CASE("figure of tune: the fastest cap is named and none is recommended if n
   CHECK_FALSE(mentions(words, "as good"));
 }
 
-TEST_CASE("plot of tune: an empty curve, a single point, and a cap without an upper end") {
+TEST_CASE("figure of tune: caps that take many times as long do not flatten the others") {
+  TuneResult result = sample::keep();
+  CurvePoint slow = sample::point(900, 970_ms, 1);
+  slow.cap_range_mb = {900, 1000};
+  result.curve.push_back(slow);
+  const std::string words = drawn_words(tune_svg(sample::tuned(result)));
+  CHECK(mentions(words, "Much slower caps leave the figure through its top"));
+  CHECK(mentions(words, "970 ms"));
+  CHECK_FALSE(mentions(words, "\n800\n"));
+}
+
+TEST_CASE("figure of tune: an empty curve, one point, a cap without an upper end") {
   TuneResult result = sample::keep();
   result.curve = {};
   drawn_words(tune_svg(sample::tuned(result)));
