@@ -72,8 +72,8 @@ Band gloo_band(const Job& job) {
 std::string gloo_calibration_of(const Job& job) {
   const Cluster& cluster = job.cluster();
   if (!cluster.gloo)
-    "gloo's times come from its cost model and the constants of --gloo, not from this "
-    "cluster; such intervals held 89 % of 85 published steps";
+    return "gloo's times come from its cost model and the constants of --gloo, not from this "
+           "cluster; such intervals held 89 % of 85 published steps";
   const std::size_t logs = cluster.gloo->logs.size();
   const std::string beyond = beyond_logs(job);
   return fmt::format("gloo is calibrated with {} log{} of this cluster{}", logs,
