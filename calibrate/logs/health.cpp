@@ -38,7 +38,7 @@ constexpr double kAnotherUnit = 300;
 constexpr double kAboutFour = 0.35;   ///< logarithm
 constexpr double kBeatsLinks = 1.05;  ///< rates and times are rounded
 /// If another machine would take at least this share of the time, it explains the time.
-constexpr double kNoStates = 0.7;
+constexpr double kEqual = 0.7;
 
 std::vector<MeasuredPoint> largest(const std::vector<MeasuredPoint>& points) {
   std::vector<MeasuredPoint> out;
@@ -157,7 +157,7 @@ std::string cause(const std::vector<MeasuredPoint>& points, const Cluster& clust
   std::string words;
   for (const MachineWithout& explanation : explanations(cluster)) {
     const double ratio = slowdown(points, explanation.cluster, tuning);
-    if (ratio < kNoStates || (nearest && *nearest <= std::abs(elementary::log(ratio)))) continue;
+    if (ratio < kEqual || (nearest && *nearest <= std::abs(elementary::log(ratio)))) continue;
     nearest = std::abs(elementary::log(ratio));
     words = explanation.words;
   }

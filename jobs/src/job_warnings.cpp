@@ -207,9 +207,10 @@ std::string why_no_cap(const Job& job) {
       std::holds_alternative<GlooModel>(job.model()))
     return "gloo runs powerSGD_hook only with a single bucket, and this job has one";
   if (workload.recorded_with.compiled_gradients > 0)
-    "the backward was compiled: its gradients become ready together where torch.compile cut "
-    "the graph, and another cap would have cut it elsewhere. Record one step for each cap that "
-    "you consider";
+    return "the backward was compiled: its gradients become ready together where torch.compile cut "
+           "the graph, and another cap would have cut it elsewhere. Record one step for each cap "
+           "that "
+           "you consider";
   const std::string_view caller = caller_of(workload.recorded_with.reduced_by);
   if (caller.empty()) return "";
   return fmt::format(

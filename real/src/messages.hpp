@@ -6,6 +6,7 @@
 // - a rank sends: set key value | get key | barrier name | time | why | end reason | leave
 // - rank 0 answers: welcome (the greeting was read, others are awaited) | ok value | ended reason |
 //   refused reason
+#pragma once
 
 #include <chrono>
 #include <cstddef>

@@ -7,6 +7,7 @@
 //   it exists. Node 0 is the root. Its one child is the largest power of two below the number of
 //   nodes.
 // - tree 1: The same with nodes counted from the end (even number) or shifted by one (odd number).
+#pragma once
 
 #include <array>
 #include <optional>

@@ -1,5 +1,6 @@
 // Finds tables of nvidia-smi, rocm-smi and amd-smi anywhere in a text: after a prompt, under a
 // heading, in a fence or a Markdown table. A host name may precede each line.
+#pragma once
 
 #include <cstddef>
 #include <optional>

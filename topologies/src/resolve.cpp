@@ -145,9 +145,9 @@ void thin_out(Topology& topology) {
   const auto types = static_cast<std::int64_t>(topology.node_types.size());
   std::int64_t most = kMostFabricRanks / cluster.gpus_per_node - types;
   if (topology.switches.kind == SwitchPlan::Kind::one_switch && topology.degraded.empty()) {
-    constexpr std::int64_t kNoStates = 4;
+    constexpr std::int64_t kOfOneType = 4;
     constexpr std::int64_t kOfEachType = 32;
-    most = std::min(most, types == 1 ? kNoStates : types * kOfEachType);
+    most = std::min(most, types == 1 ? kOfOneType : types * kOfEachType);
   }
   if (cluster.nodes <= most) return;
   if (!topology.degraded.empty())

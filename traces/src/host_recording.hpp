@@ -13,6 +13,7 @@
 //   kernels of backward do not count as work.
 // - held: A call that synchronised, or one that put work on the GPU and took longer than such a
 //   call takes by itself.
+#pragma once
 
 #include <string>
 #include <vector>

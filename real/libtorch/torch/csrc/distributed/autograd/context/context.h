@@ -1,5 +1,6 @@
 // Debian's libtorch-dev lacks this header of PyTorch, but c10d/reducer.hpp includes it for two names.
 // The reducer uses them only if RPC's distributed autograd runs, which it does not here.
+#pragma once
 
 #include <ATen/core/Tensor.h>
 
