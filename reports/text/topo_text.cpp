@@ -291,9 +291,9 @@ std::string topo_text(const TopoReport& report, const TerminalStyle& style) {
   for (const NodeType& type : topology.node_types) {
     const std::string who = topology.node_types.size() > 1 ? " of " + printable(type.name) : "";
     const bool alike = type.hosts > 1;
-    text += heading(alike ? "matrix of node 0 (all are alike)" : "matrix" + who, style) +
+    text += heading(alike ? "matrix of node 0 (all are equal)" : "matrix" + who, style) +
             matrix(type, style);
-    text += heading(alike ? "node 0 (all are alike)" : "node" + who, style);
+    text += heading(alike ? "node 0 (all are equal)" : "node" + who, style);
     if (type.pcie_assumed)
       text +=
           dim(" PCIe layout assumed, as in most such servers; a topology file would tell\n", style);

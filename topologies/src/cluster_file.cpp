@@ -73,7 +73,7 @@ const ObjectType& price_type() {
 
 const ObjectType& listed_type() {
   static const auto type =
-      ObjectType("ClusterNodeType", "nodes that are alike, in a cluster of several types")
+      ObjectType("ClusterNodeType", "equal nodes, in a cluster with several types of nodes")
           .needs("name", {Kind::text}, "what they are called; no other type has this name")
           .needs("count", {Kind::integer}, "how many there are")
           .needs("node", object_of(cluster_node_type()), "one of them")
