@@ -4,7 +4,7 @@ A value is completed with words, with files, with both, or with nothing."""
 
 import shlex
 
-COMMON = ["--help", "--version"]
+FOR_THE_PROGRAM = ["--help", "--version"]
 # The kind of bundled names that an option takes. A workload or a cluster may also be a file.
 NAMES_OF_OPTIONS = {
     "--model": "models",
@@ -106,7 +106,7 @@ def bash_completion(commands, bundled):
             pattern = f'"{command["name"]} "*' if positional["repeated"] else f'"{command["name"]} {place}"'
             arguments.append(f"{pattern}) {bash_reply(*argument_values(positional, bundled))} ;;")
     filled = {
-        "COMMANDS": " ".join([command["name"] for command in commands] + COMMON),
+        "COMMANDS": " ".join([command["name"] for command in commands] + FOR_THE_PROGRAM),
         "VALUES": "\n".join(
             f"    {'|'.join(patterns)})\n      {reply}; return ;;" for reply, patterns in values.items()
         ),

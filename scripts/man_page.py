@@ -43,7 +43,8 @@ def program_page(commands, version):
         lines += entry(rf"\fBddpsim\-{text(command['name'])}\fR(1)", command["summary"])
     lines += [
         ".SH OPTIONS",
-        *entry(r"\fB\-h\fR, \fB\-\-help\fR", "print help and exit; after a command, print the help of that command"),
+        *entry(r"\fB\-h\fR, \fB\-\-help\fR", "print help and exit; behind a command, its common options"),
+        *entry(r"\fB\-\-help\-all\fR", "behind a command, print all of its options and exit"),
         *entry(r"\fB\-\-version\fR", "print the version and exit"),
     ]
     lines.append(".SH EXIT STATUS")

@@ -24,11 +24,11 @@ ANSWERS = {
 }
 NAMES = {"import": "import_trace"}  # `import` is a keyword of Python
 # Options without a keyword argument.
-IMPLIED = ("--help", "--json", "--text", "--schema")
+IMPLIED = ("--help", "--help-all", "--json", "--text", "--schema")
 INPUTS = ("--background", "--study", "--measured", "--cluster", "--new-cluster", "--workload")  # may also be documents
 VERSIONS = ("--torch", "--nccl")  # as a number, 2.10 would be 2.1
-# Matches the summary of an option that takes a list X,X,….
-LISTS = re.compile(r"[A-Z],[A-Z],|allow only these")
+# Matches the value of an option that takes a list X,X,….
+LISTS = re.compile("[A-Z]+,…")
 OWN_OUTPUT = ("import", "calibrate")  # write a temporary file without --output
 
 EXAMPLES = {
@@ -101,7 +101,7 @@ def type_of(option):
     if option["choices"]:
         return f"Literal[{', '.join(json.dumps(choice) for choice in option['choices'])}]"
     kind = TYPES[kind_of(option)]
-    is_list = kind == "Text" and LISTS.search(option["summary"])
+    is_list = kind == "Text" and LISTS.fullmatch(option["value"])
     return kind + "s" if option["repeated"] or is_list else kind
 
 

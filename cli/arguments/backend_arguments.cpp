@@ -58,11 +58,13 @@ void add_backend_options(CLI::App& command, BackendArguments& arguments) {
   const HelpGroup group(command, kClusterGroup);
   add_word_option<Backend>(
       command, "--backend", arguments.backend, {{"nccl", Backend::nccl}, {"gloo", Backend::gloo}},
-      "library of the process group: nccl (default), or gloo, which reduces on the host");
-  command.add_option(
-      "--gloo", arguments.gloo,
-      "what binds gloo there, any of \"process:1.5GBps fill:1.6 host:20GBps cache:90MB step:35us "
-      "start:60us copy:11GBps fresh:1.5GBps threads:2 tensors:device|host\"");
+      "Run collectives with this library; gloo reduces on the host (default: nccl)");
+  command
+      .add_option(
+          "--gloo", arguments.gloo,
+          "Set what limits gloo: \"process:1.5GBps fill:1.6 host:20GBps cache:90MB step:35us "
+          "start:60us copy:11GBps fresh:1.5GBps threads:2 tensors:device|host\"")
+      ->type_name("\"KEY:VALUE …\"");
 }
 
 std::vector<StatedGloo> stated_gloo(const BackendArguments& arguments) {

@@ -71,41 +71,50 @@ void add_cluster_options(CLI::App& command, ClusterArguments& arguments) {
   const HelpGroup group(command, kClusterGroup);
   command
       .add_option("CLUSTER", arguments.text,
-                  "bundled name, one line (\"node:2 gpu:8xV100 …\"), cluster file, NCCL topology "
-                  "XML, nvidia-smi topo -m matrix or archive of scripts/collect.sh; words beside a "
-                  "file complete it: "
-                  "\"matrix.txt gpu:A100 node:4 nic:200Gbps:ib\"")
+                  "Name from `ddpsim list`, a file (cluster, NCCL topology XML, nvidia-smi matrix, "
+                  "scripts/collect.sh archive), or \"node:2 gpu:8xV100 …\"")
       ->required();
-  command.add_option("--nodes", arguments.nodes, "resize the cluster")
+  common(command.add_option("--nodes", arguments.nodes,
+                            "Use this many nodes (default: what CLUSTER says)"))
       ->check(CLI::Range(1, 1000000));
-  command.add_option("--gpus-per-node", arguments.gpus_per_node, "use GPUs 0..G-1 of each node")
+  common(command.add_option("--gpus-per-node", arguments.gpus_per_node,
+                            "Use only the first N GPUs of each node (default: all)"))
       ->check(CLI::Range(1, 1000));
 }
 
 void add_nccl_options(CLI::App& command, ClusterArguments& arguments) {
   const HelpGroup group(command, kNcclGroup);
-  command.add_option("--nccl", arguments.nccl,
-                     "NCCL version (default: the recorded one, else the one PyTorch ships)");
-  command.add_option(
-      "--algorithm", arguments.algorithm,
-      "allow only these, or all but ^these: ring, tree, collnetdirect, collnetchain, "
-      "nvls, nvlstree (NCCL_ALGO)");
-  command.add_option("--protocol", arguments.protocol,
-                     "allow only these, or all but ^these: LL, LL128, Simple (NCCL_PROTO)");
+  command
+      .add_option(
+          "--nccl", arguments.nccl,
+          "Follow this NCCL version (default: the recorded one, else the one PyTorch ships)")
+      ->type_name("VERSION");
+  command
+      .add_option("--algorithm", arguments.algorithm,
+                  "Allow only these algorithms, or all but ^these: ring, tree, collnetdirect, "
+                  "collnetchain, nvls, nvlstree (NCCL_ALGO)")
+      ->type_name("NAME,…");
+  command
+      .add_option("--protocol", arguments.protocol,
+                  "Allow only these protocols, or all but ^these: LL, LL128, Simple (NCCL_PROTO)")
+      ->type_name("NAME,…");
   command
       .add_option("--min-channels", arguments.min_channels,
-                  "at least so many channels for rings and trees (NCCL_MIN_NCHANNELS)")
+                  "Use at least this many channels for rings and trees (NCCL_MIN_NCHANNELS)")
       ->check(CLI::Range(1, kMostChannels));
   command
       .add_option("--max-channels", arguments.max_channels,
-                  "at most so many channels for rings and trees (NCCL_MAX_NCHANNELS)")
+                  "Use at most this many channels for rings and trees (NCCL_MAX_NCHANNELS)")
       ->check(CLI::Range(1, kMostChannels));
-  command.add_option("--buffer-size", arguments.buffer_size,
-                     "buffer per channel and peer of the Simple protocol: 4MiB (NCCL_BUFFSIZE)");
+  command
+      .add_option("--buffer-size", arguments.buffer_size,
+                  "Set the Simple protocol's buffer per channel and peer (NCCL_BUFFSIZE, default: "
+                  "4MiB)")
+      ->type_name("SIZE");
   command.add_flag("--no-nvls", arguments.no_nvls,
-                   "do not reduce in NVSwitches (NCCL_NVLS_ENABLE=0)");
+                   "Do not reduce in NVSwitches (NCCL_NVLS_ENABLE=0)");
   command.add_flag("--collnet", arguments.collnet,
-                   "reduce in the network's switches where the cluster has SHARP "
+                   "Reduce in the network's switches if the cluster has SHARP "
                    "(NCCL_COLLNET_ENABLE=1)");
 }
 

@@ -66,12 +66,18 @@ LoaderKeys take_loader(const std::string& text) {
 void add_data_loader_option(CLI::App& command, std::optional<std::string>& data_loader) {
   const HelpGroup group(command, kRecordingGroup);
   command
+<<<<<<< HEAD
       .add_option(
           kOption, data_loader,
           "how batches are loaded: num_workers, prefetch_factor, pin_memory, non_blocking as "
           "DataLoader has them; batch (time of a worker) or sample and storage (of each node, "
           "RATE:shared of the whole job), sample_bytes; cores of a node; batch_bytes to the GPU "
           "(docs/reference/data_loading.md)")
+=======
+      .add_option(kOption, data_loader,
+                  "Simulate the DataLoader, such as num_workers=8,batch=120ms,pin_memory=true "
+                  "(docs/data_loading.md has all keys)")
+>>>>>>> 73616e7f (Help shows common options on one screen, and --help-all every option in plain sentences)
       ->type_name("KEY=VALUE,…");
 }
 

@@ -59,36 +59,45 @@ LocalSgd local_sgd(const DdpArguments& arguments) {
 
 void add_bucket_options(CLI::App& command, DdpArguments& arguments) {
   const HelpGroup group(command, kDdpGroup);
-  command.add_option("--bucket-cap-mb", arguments.bucket_cap_mb,
-                     "bucket_cap_mb as passed to DDP, in MiB; absent: PyTorch's default, which is "
-                     "not the same as 25");
-  command.add_option("--first-bucket-mb", arguments.first_bucket_mb,
-                     "torch.distributed._DEFAULT_FIRST_BUCKET_BYTES, in MiB (1.10 and later)");
-  command.add_option("--bucket-cap-mb-list", arguments.bucket_cap_mb_list,
-                     "one cap per bucket, X,X,…; the last repeats (2.11 and later)");
-  command.add_option(
-      "--torch", arguments.torch,
-      fmt::format("PyTorch version whose rules hold; absent: the workload's own, or {} "
-                  "where it says none",
-                  to_string(kAssumedTorch)));
+  common(command.add_option("--bucket-cap-mb", arguments.bucket_cap_mb,
+                            "Set bucket_cap_mb (default: PyTorch's own, which is not the same as "
+                            "passing 25)"))
+      ->type_name("MIB");
+  command
+      .add_option("--first-bucket-mb", arguments.first_bucket_mb,
+                  "Set torch.distributed._DEFAULT_FIRST_BUCKET_BYTES (default: PyTorch's own, 1.10 "
+                  "and later)")
+      ->type_name("MIB");
+  command
+      .add_option("--bucket-cap-mb-list", arguments.bucket_cap_mb_list,
+                  "Set one cap per bucket; the last one repeats (PyTorch 2.11 and later)")
+      ->type_name("MIB,…");
+  common(command.add_option(
+             "--torch", arguments.torch,
+             fmt::format("Follow this PyTorch version (default: the workload's, else {})",
+                         to_string(kAssumedTorch))))
+      ->type_name("VERSION");
   command.add_flag("--find-unused-parameters", arguments.find_unused_parameters,
-                   "as passed to DDP");
-  command.add_flag("--static-graph", arguments.static_graph, "as passed to DDP (1.9 and later)");
+                   "Set find_unused_parameters=True");
+  command.add_flag("--static-graph", arguments.static_graph,
+                   "Set static_graph=True (PyTorch 1.9 and later)");
 }
 
 void add_step_options(CLI::App& command, DdpArguments& arguments) {
   const HelpGroup group(command, kDdpGroup);
   command.add_flag("--gradient-as-bucket-view", arguments.gradient_as_bucket_view,
-                   "as passed to DDP (1.7 and later)");
+                   "Set gradient_as_bucket_view=True (PyTorch 1.7 and later)");
   command.add_flag("--no-broadcast-buffers", arguments.no_broadcast_buffers,
-                   "broadcast_buffers=False");
+                   "Set broadcast_buffers=False");
   command
       .add_option("--process-groups", arguments.process_groups,
-                  "round-robin process groups: so many collectives in flight (to 1.13)")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
+                  fmt::format("Use this many round-robin process groups, each with one collective "
+                              "in flight (default: {}, up to PyTorch 1.13)",
+                              arguments.process_groups))
+      ->check(CLI::Range(1, 64));
   std::vector<std::pair<std::string, CommHook>> hooks;
   for (const CommHook hook : comm_hooks()) hooks.emplace_back(word_of(hook), hook);
+<<<<<<< HEAD
   add_word_option(command, "--comm-hook", arguments.comm_hook, std::move(hooks),
                   "communication hook: fp16_compress_hook, powerSGD_hook (1.8 and later), "
                   "bf16_compress_hook or post_localSGD_hook (1.10 and later)");
@@ -96,44 +105,56 @@ void add_step_options(CLI::App& command, DdpArguments& arguments) {
       "--comm-hook-min-mb", arguments.comm_hook_min_mb,
       "of fp16 and bf16: buckets of fewer MiB are all-reduced as they are, by a hook "
       "of five lines of your own (docs/reference/formats.md)");
+=======
+  common(add_word_option(command, "--comm-hook", arguments.comm_hook, std::move(hooks),
+                         "Use this communication hook (default: none; PyTorch 1.8 and later, bf16 "
+                         "and post_localSGD 1.10)"));
+  command
+      .add_option("--comm-hook-min-mb", arguments.comm_hook_min_mb,
+                  "Compress only buckets of at least this size, by a hook of your own around fp16 "
+                  "or bf16 (docs/formats.md)")
+      ->type_name("MIB");
+>>>>>>> 73616e7f (Help shows common options on one screen, and --help-all every option in plain sentences)
   const PowerSgd standard;
   command
-      .add_option("--matrix-approximation-rank", arguments.matrix_approximation_rank,
-                  fmt::format("of powerSGD_hook, once start_powerSGD_iter is past (default: {})",
-                              standard.matrix_approximation_rank))
+      .add_option(
+          "--matrix-approximation-rank", arguments.matrix_approximation_rank,
+          fmt::format("Set powerSGD_hook's matrix_approximation_rank; the step is one after "
+                      "start_powerSGD_iter (default: {})",
+                      standard.matrix_approximation_rank))
       ->check(CLI::Range(1, kHighestRank));
   command
       .add_option(
           "--min-compression-rate", arguments.min_compression_rate,
-          fmt::format("of powerSGD_hook: what a matrix must be compressed by to be (default: "
-                      "{})",
+          fmt::format("With powerSGD_hook, compress a matrix only if that makes it at least "
+                      "this many times smaller (default: {})",
                       standard.min_compression_rate))
       ->check(CLI::PositiveNumber);
   command
       .add_option("--local-sgd-period", arguments.local_sgd_period,
-                  fmt::format("of post_localSGD_hook, once start_localSGD_iter is past: steps from "
-                              "one averaging of all parameters to the next (default: {})",
+                  fmt::format("With post_localSGD_hook, average all parameters every this many "
+                              "steps after start_localSGD_iter (default: {})",
                               LocalSgd().period))
       ->check(CLI::Range(1, kLongestPeriod));
   add_word_option(command, "--local-sgd-gradients", arguments.local_sgd_gradients,
                   {{"node", true}, {"none", false}},
-                  "of post_localSGD_hook: all-reduced within each node, or not at all "
-                  "(post_local_gradient_allreduce=False, 1.12 and later)");
+                  "With post_localSGD_hook, all-reduce gradients within each node or not at all "
+                  "(default: node; none needs PyTorch 1.12)");
   command.add_flag("--apply-optimizer-in-backward", arguments.optimizer_in_backward,
-                   "_apply_optimizer_in_backward of torch.distributed.optim: each bucket's "
-                   "parameters step once it is reduced (2.0 and later)");
+                   "Update each bucket's parameters once it is reduced "
+                   "(_apply_optimizer_in_backward, PyTorch 2.0 and later)");
   command.add_flag("--sync-batchnorm", arguments.sync_batchnorm,
-                   "torch.nn.SyncBatchNorm in place of every BatchNorm, over DDP's process group "
-                   "(1.1 and later)");
+                   "Replace every BatchNorm by SyncBatchNorm over DDP's process group (PyTorch 1.1 "
+                   "and later)");
   command
       .add_option("--sync-batchnorm-group", arguments.sync_batchnorm_group,
-                  "ranks of each process group of its own, whole nodes: "
-                  "convert_sync_batchnorm(model, process_group)")
+                  "With --sync-batchnorm, synchronize within process groups of this many ranks, in "
+                  "whole nodes (default: all ranks)")
       ->check(CLI::Range(1, kMostRanksOfGroup));
-  command
-      .add_option(
-          "--accumulate", arguments.accumulate,
-          "micro-batches per step, all but the last under no_sync(); absent: as recorded, or 1")
+  common(
+      command.add_option("--accumulate", arguments.accumulate,
+                         "Run this many micro-batches per step, all but the last under no_sync() "
+                         "(default: as recorded, else 1)"))
       ->check(CLI::Range(1, 100000));
 }
 

@@ -72,20 +72,21 @@ void add_epoch_options(CLI::App& command, EpochArguments& arguments) {
   const HelpGroup group(command, kRecordingGroup);
   command
       .add_option("--dataset-size", arguments.dataset_size,
-                  "samples of an epoch, dealt out by DistributedSampler: its steps, what repeats, "
-                  "the batch at its end, its time")
+                  "Simulate an epoch of this many samples, dealt out by DistributedSampler: steps, "
+                  "repeated samples, last batch, time")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000'000}));
-  add_word_option<DropLast>(command, "--drop-last", arguments.drop_last,
-                            {{"none", DropLast::none},
-                             {"sampler", DropLast::sampler},
-                             {"loader", DropLast::loader},
-                             {"both", DropLast::both}},
-                            "of --dataset-size, whose drop_last=True: DistributedSampler's, "
-                            "DataLoader's, both (default: none)");
+  add_word_option<DropLast>(
+      command, "--drop-last", arguments.drop_last,
+      {{"none", DropLast::none},
+       {"sampler", DropLast::sampler},
+       {"loader", DropLast::loader},
+       {"both", DropLast::both}},
+      "With --dataset-size, set drop_last=True of the DistributedSampler, the "
+      "DataLoader or both (default: none)");
   command
       .add_option(kUneven, arguments.uneven_inputs,
-                  "ranks with different numbers of batches, within DDP's join(): inputs=10+9+10+8 "
-                  "or inputs=90..100, divide_by_initial_world_size, throw_on_early_termination")
+                  "Give ranks different numbers of batches under DDP's join(): inputs=10+9+10+8 or "
+                  "inputs=90..100 (docs/data_loading.md has more keys)")
       ->type_name("KEY=VALUE,…");
 }
 

@@ -1,4 +1,5 @@
-// The headings of `--help`, alike in every command. What stands under none is the command's own.
+// The headings of `--help`, the same in every command, and the options that most people need. Options under no heading are specific to
+// one command.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,10 +16,24 @@ inline constexpr const char* kMemoryGroup = "Memory";
 inline constexpr const char* kMoneyGroup = "Money";
 inline constexpr const char* kFailuresGroup = "Failures";
 inline constexpr const char* kVariationGroup = "Variation";
-/// What is printed and written, and by how many threads: nothing that an answer depends on.
+/// Options that decide what is printed and written, and by how many threads. No answer depends on them.
 inline constexpr const char* kOutputGroup = "Output";
 
-/// Those that `--help` shows, heading by heading as there; hidden ones and arguments are not among them.
+/// Marks an option that most people need: `--help` shows it even if not all options fit. The mark is CLI11's `configurable`, which
+/// is about configuration files. ddpsim has none, and CLI11 sets the same value for `--help`.
+inline CLI::Option* common(CLI::Option* option) {
+  return option->configurable(false);
+}
+inline bool is_common(const CLI::Option& option) {
+  return !option.get_configurable();
+}
+
+/// Returns the heading of an option. CLI11's versions spell the heading of options without one differently.
+inline std::string heading_of(const CLI::Option& option) {
+  return option.get_group() == "OPTIONS" ? "Options" : option.get_group();
+}
+
+/// Returns the options that `--help-all` shows, in its order: heading by heading, without hidden options and arguments.
 inline std::vector<const CLI::Option*> options_by_heading(const CLI::App& command) {
   std::vector<const CLI::Option*> options;
   for (const std::string& heading : command.get_groups()) {
@@ -31,7 +46,7 @@ inline std::vector<const CLI::Option*> options_by_heading(const CLI::App& comman
   return options;
 }
 
-/// Options added to `command` while this lives stand under `heading`.
+/// Puts every option under `heading` that is added to `command` while this object lives.
 class HelpGroup {
  public:
   HelpGroup(CLI::App& command, const char* heading)

@@ -25,12 +25,13 @@ Duration parse_launch_cost(const std::string& text) {
 
 void add_host_options(CLI::App& command, HostArguments& arguments) {
   const HelpGroup group(command, kVariationGroup);
-  command.add_option(
-      "--launch-cost", arguments.launch_cost,
-      "what the host takes to launch one of the model's kernels, where the workload counts "
-      "them, as an estimate does (default: 16us)");
+  command
+      .add_option("--launch-cost", arguments.launch_cost,
+                  "Set the host's time to launch one kernel, if the workload counts kernels as "
+                  "estimates do (default: 16us)")
+      ->type_name("TIME");
   command.add_flag("--cuda-graph", arguments.cuda_graph,
-                   "the whole step is captured in a CUDA graph: the host launches it once");
+                   "Capture the whole step in a CUDA graph, which the host launches once");
 }
 
 HostRequest host_request(const HostArguments& arguments) {

@@ -28,11 +28,11 @@ OptionKey number_key(const std::string& name, std::function<void(double)> into, 
 
 void add_interference_option(CLI::App& command, std::optional<std::string>& text) {
   const HelpGroup group(command, kClusterGroup);
-  command.add_option(
-      "--interference", text,
-      "how compute and NCCL slow each other, any of \"sm:1 memory:1 nccl:0.8\": share "
-      "of the SMs and of the memory traffic NCCL takes from compute, and the rate of "
-      "NCCL beside compute (1 where it was recorded there)");
+  command
+      .add_option("--interference", text,
+                  "Scale the SMs and memory traffic that NCCL takes from compute, and NCCL's own "
+                  "rate meanwhile: \"sm:1 memory:1 nccl:0.8\"")
+      ->type_name("\"KEY:VALUE …\"");
 }
 
 Interference read_interference(const std::string& text) {

@@ -23,12 +23,12 @@ void add_network_options(CLI::App& command, JobArguments& arguments) {
   add_word_option<NetworkModel>(
       command, "--network", arguments.network,
       {{"analytic", NetworkModel::analytic}, {"flow", NetworkModel::flow}},
-      "how collectives are timed: by a cost model, alone on the network "
-      "(analytic, default), or chunk by "
-      "chunk over the links (flow)");
+      "Time each collective alone by a cost model, or all of them chunk by chunk over shared links "
+      "(default: analytic)");
   command
       .add_option("--background", arguments.background,
-                  "what others send over the links (ddpsim.background/1); needs --network flow")
+                  "With --network flow, add the traffic of other jobs from this file "
+                  "(ddpsim.background/1)")
       ->type_name("FILE");
 }
 
@@ -38,20 +38,26 @@ void add_recording_options(CLI::App& command, JobArguments& arguments) {
   add_timing_option(command, arguments.timing);
   command.add_flag(
       "--no-trace-calibration", arguments.no_trace_calibration,
-      "do not calibrate the cluster with the recording's own all-reduces, as where it is the one "
-      "recorded on");
-  command.add_option("--measured-step", arguments.measured_step,
-                     "today's unprofiled step with these options, 104ms or a file of step times "
-                     "(FILE, FILE:KEY or "
-                     "FILE:KEY=UNIT): the answer, and what its replay misses carried along");
-  command.add_option("--gpu", arguments.gpu,
-                     "accept the cluster's GPU: the workload is carried over layer by layer");
-  command
-      .add_option("--batch", arguments.batch,
-                  "samples per GPU, where not the recorded ones: carried over layer by layer")
+      "Do not calibrate the cluster with the recording's own all-reduces (default: do, on the "
+      "cluster recorded on)");
+  common(command.add_option("--measured-step", arguments.measured_step,
+                            "Start from your job's measured step without a profiler: 104ms, FILE, "
+                            "FILE:KEY or FILE:KEY=UNIT"))
+      ->type_name("TIME|FILE");
+  common(command.add_option("--gpu", arguments.gpu,
+                            "Accept this GPU of CLUSTER, not the recorded one; times are scaled "
+                            "layer by layer"))
+      ->type_name("NAME");
+  common(
+      command.add_option("--batch", arguments.batch,
+                         "Simulate this many samples per GPU, scaled layer by layer (default: as "
+                         "recorded)"))
       ->check(CLI::Range(1, 1000000));
-  command.add_option("--compute-scale", arguments.compute_scale,
-                     "speed of the cluster's GPU relative to the recording's: 2.3±0.2");
+  command
+      .add_option("--compute-scale", arguments.compute_scale,
+                  "State how many times as fast as the recorded GPU the cluster's GPU is, such as "
+                  "2.3±0.2")
+      ->type_name("FACTOR");
 }
 
 CollectivesRequest collectives_request(const JobArguments& arguments, const TypedLine& typed) {
@@ -141,10 +147,8 @@ MeasuredStepRequest parse_measured_step(const std::string& text) {
 void add_job_options(CLI::App& command, JobArguments& arguments) {
   command
       .add_option("WORKLOAD", arguments.workload,
-                  "workload file, profiler trace, archive of scripts/collect.sh, layer table, "
-                  "bundled name, or an estimate: MODEL@GPU[:bBATCH][:sSEQ][:bf16][:ckpt=full], "
-                  "MODEL a name, "
-                  "a config.json or llama:layers=L,hidden=H")
+                  "A file (trace, workload, layer table, scripts/collect.sh archive), name from "
+                  "`ddpsim list`, or estimate MODEL@GPU[:bBATCH][:bf16]")
       ->required();
   add_scheme_option(command, arguments.scheme);
   add_bucket_options(command, arguments.ddp);
@@ -163,7 +167,11 @@ void add_job_options(CLI::App& command, JobArguments& arguments) {
 
 void add_model_option(CLI::App& command, std::optional<std::string>& model) {
   const HelpGroup group(command, kRecordingGroup);
-  command.add_option("--model", model, "parameter list for traces without shapes");
+  command
+      .add_option("--model", model,
+                  "Take the parameters from this model if the trace has no shapes (see `ddpsim "
+                  "list`)")
+      ->type_name("NAME");
 }
 
 void add_timing_option(CLI::App& command, Timing& timing) {
@@ -171,8 +179,8 @@ void add_timing_option(CLI::App& command, Timing& timing) {
   add_word_option<Timing>(
       command, "--timing", timing,
       {{"recorded", Timing::recorded}, {"compacted", Timing::compacted}},
-      "of a trace: recorded (default), or compacted: without the gaps in which the GPU waited for "
-      "the host");
+      "Replay the trace as recorded, or without the gaps in which the GPU waited for its host "
+      "(default: recorded)");
 }
 
 }  // namespace ddpsim

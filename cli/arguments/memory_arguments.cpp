@@ -18,13 +18,15 @@ void add_memory_options(CLI::App& command, MemoryArguments& arguments) {
     optimizers.emplace_back(word_of(optimizer), optimizer);
   add_word_option(
       command, "--optimizer", arguments.optimizer, std::move(optimizers),
-      "whose state counts as memory (its time is the recording's); default: momentum for models "
-      "of images, adam for others");
+      "Count this optimizer's state as memory; its time stays as recorded (default: momentum for "
+      "image models, adam for others)");
   command.add_flag("--master-weights", arguments.master_weights,
-                   "fp32 copies of half-precision parameters, as apex O2 and Megatron keep");
-  command.add_option(
-      "--memory", arguments.limit,
-      "of each GPU, 40GB: what needs more has no answer; default: what the cluster's GPU has");
+                   "Keep fp32 copies of half-precision parameters, as apex O2 and Megatron do");
+  command
+      .add_option("--memory", arguments.limit,
+                  "Refuse a job that needs more memory per GPU than this, such as 40GB (default: "
+                  "what the cluster's GPU has)")
+      ->type_name("SIZE");
 }
 
 MemoryRequest memory_request(const MemoryArguments& arguments) {

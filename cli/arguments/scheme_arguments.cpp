@@ -29,10 +29,14 @@ std::string help() {
   std::vector<std::string> names;
   for (const Scheme& scheme : known_schemes()) names.emplace_back(name_of(scheme));
   names.front() += " (default)";
+<<<<<<< HEAD
   return fmt::format(
       "how it is trained data-parallel: {}; options behind a colon: "
       "fsdp2:param_dtype=bf16,wrap=blocks (docs/reference/schemes.md)",
       fmt::join(names, ", "));
+=======
+  return fmt::format("Train with {} (options: docs/schemes.md)", fmt::join(names, ", "));
+>>>>>>> 73616e7f (Help shows common options on one screen, and --help-all every option in plain sentences)
 }
 
 [[noreturn]] void fail(std::string_view message) {
@@ -136,12 +140,12 @@ Scheme named(const std::string& name) {
 
 void add_scheme_option(CLI::App& command, std::optional<std::string>& scheme) {
   const HelpGroup group(command, kDdpGroup);
-  command.add_option("--scheme", scheme, help())->type_name(kType);
+  common(command.add_option("--scheme", scheme, help()))->type_name(kType);
 }
 
 void add_schemes_option(CLI::App& command, std::vector<std::string>& schemes) {
   const HelpGroup group(command, kDdpGroup);
-  command.add_option("--scheme", schemes, help() + "; repeatable: each is a candidate")
+  common(command.add_option("--scheme", schemes, help() + "; repeatable"))
       ->type_name(kType)
       ->expected(1)
       ->take_all();

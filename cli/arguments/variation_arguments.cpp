@@ -54,31 +54,39 @@ Duration parse_stagger(const std::string& text) {
 
 void add_variation_options(CLI::App& command, VariationArguments& arguments) {
   const HelpGroup group(command, kVariationGroup);
-  command.add_option("--straggler", arguments.stragglers,
-                     "RANK:FACTOR, repeatable: 3:1.2 has rank 3 take 1.2 times as long");
-  command.add_option(
-      "--jitter", arguments.jitter,
-      "spread of each rank's compute time from step to step: 2% (with --iterations)");
-  command.add_option("--stagger", arguments.stagger,
-                     "the last rank begins training this much after the first: 5ms (with "
-                     "--iterations)");
-  command.add_option(
-      "--gpu-spread", arguments.gpu_spread,
-      "standard deviation of the speed of GPUs of one model, the slowest of which each "
-      "step waits for (default: 0.7% to 1.5%, by the GPU; 0%: all alike)");
-  command.add_option(
-      "--rank-slowdown", arguments.rank_slowdown,
-      "in place of the slowest GPU and of what published jobs of several ranks lose "
-      "unexplained: how much longer compute takes on one of them than on a GPU alone (0%: "
-      "not at all)");
+  command
+      .add_option("--straggler", arguments.stragglers,
+                  "Make one rank compute this many times as long, such as 3:1.2; repeatable")
+      ->type_name("RANK:FACTOR");
+  command
+      .add_option(
+          "--jitter", arguments.jitter,
+          "With --iterations, vary each rank's compute time from step to step by this much, "
+          "such as 2%")
+      ->type_name("PERCENT");
+  command
+      .add_option("--stagger", arguments.stagger,
+                  "With --iterations, start the last rank this much after the first, such as 5ms")
+      ->type_name("TIME");
+  command
+      .add_option("--gpu-spread", arguments.gpu_spread,
+                  "Set the standard deviation of speed among GPUs of one model (default: 0.7% to "
+                  "1.5%, by model)")
+      ->type_name("PERCENT");
+  command
+      .add_option("--rank-slowdown", arguments.rank_slowdown,
+                  "Set how much longer compute takes on one of several GPUs than on one alone "
+                  "(default: --gpu-spread and the multi-GPU overhead)")
+      ->type_name("PERCENT");
   const auto not_a_seed = [](const std::string& text) {
     if (parse_number<std::uint64_t>(text)) return std::string();
     return fmt::format("\"{}\" is not a whole number from 0 to {}", text,
                        std::numeric_limits<std::uint64_t>::max());
   };
-  command.add_option("--seed", arguments.seed, "of --jitter")
-      ->check(CLI::Validator(not_a_seed, ""))
-      ->capture_default_str();
+  command
+      .add_option("--seed", arguments.seed,
+                  fmt::format("Set the random seed of --jitter (default: {})", arguments.seed))
+      ->check(CLI::Validator(not_a_seed, ""));
 }
 
 void hide_run_options(CLI::App& command) {

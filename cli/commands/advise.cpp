@@ -142,8 +142,8 @@ int run(const AdviseArguments& arguments, const TypedLine& typed) {
 }  // namespace
 
 void add_advise(CLI::App& app, std::function<int()>& action) {
-  CLI::App* command =
-      app.add_subcommand("advise", "which lever of DDP or NCCL helps, and what it takes");
+  CLI::App* command = app.add_subcommand(
+      "advise", "Find the DDP or NCCL setting to change first, and what it saves");
   const auto arguments = std::make_shared<AdviseArguments>();
   arguments->job.cluster.near = true;
   add_job_options(*command, arguments->job);
@@ -153,16 +153,16 @@ void add_advise(CLI::App& app, std::function<int()>& action) {
   add_report_option(*command, arguments->output);
   {
     const HelpGroup group(*command, kOutputGroup);
-    command
-        ->add_option(
-            "--export", arguments->output.plan,
-            "write what is advised: FILE.py wraps a model so, FILE.csv is for NCCL's tuner "
-            "plugin")
+    common(command->add_option("--export", arguments->output.plan,
+                               "Write the advised settings: FILE.py for your training script, "
+                               "FILE.csv for NCCL's tuner plugin"))
         ->type_name("FILE")
         ->check(names_a_plan);
-    command->add_option("--lever", arguments->setting,
-                        "what --export writes in place of the best that leaves numerics as they "
-                        "are: a row's levers, as printed");
+    command
+        ->add_option("--lever", arguments->setting,
+                     "Export this row of the table, as printed (default: the best row that keeps "
+                     "numerics)")
+        ->type_name("ROW");
   }
   add_length_options(*command, arguments->output);
   add_example(*command, "ddpsim advise resnet50-v100-b32 p3dn@16");

@@ -222,41 +222,50 @@ int run(const AllReduceArguments& arguments, const TypedLine& typed) {
 }  // namespace
 
 void add_allreduce(CLI::App& app, std::function<int()>& action) {
-  CLI::App* command =
-      app.add_subcommand("allreduce", "predicted nccl-tests table (all_reduce_perf) of a cluster");
+  CLI::App* command = app.add_subcommand(
+      "allreduce", "Predict the nccl-tests table (all_reduce_perf) of a cluster");
   const auto arguments = std::make_shared<AllReduceArguments>();
-  command->add_option("-b,--begin", arguments->begin, "smallest size: 8, 64K, 25M, 1G")
-      ->capture_default_str();
-  command->add_option("-e,--end", arguments->end, "largest size")->capture_default_str();
-  CLI::Option* factor = command
-                            ->add_option("-f,--factor", arguments->factor,
-                                         "each size so many times the last (default: 2)")
-                            ->check(number_between(1.001, 1e6));
-  command->add_option("-i,--step", arguments->step, "each size so much more than the last")
+  const auto size = [&](const char* name, auto& into, const std::string& help) {
+    return common(command->add_option(name, into, help))->type_name("SIZE");
+  };
+  size("-b,--begin", arguments->begin,
+       fmt::format("Begin with this size, such as 8, 64K, 25M or 1G (default: {})",
+                   arguments->begin));
+  size("-e,--end", arguments->end, fmt::format("End at this size (default: {})", arguments->end));
+  CLI::Option* factor =
+      common(command->add_option("-f,--factor", arguments->factor,
+                                 "Make each size this many times the last (default: 2)"))
+          ->check(number_between(1.001, 1e6));
+  size("-i,--step", arguments->step, "Make each size this much more than the last")
       ->excludes(factor);
   std::vector<std::pair<std::string, CollectiveKind>> kinds;
   for (const CollectiveKind kind :
        {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
         CollectiveKind::broadcast, CollectiveKind::reduce, CollectiveKind::send_recv})
     kinds.emplace_back(name_of(kind), kind);
-  add_word_option(*command, "--collective", arguments->collective, std::move(kinds),
-                  "sizes as its *_perf counts them (default: all-reduce)");
+  common(add_word_option(*command, "--collective", arguments->collective, std::move(kinds),
+                         "Time this collective; its *_perf program defines the sizes (default: "
+                         "all-reduce)"));
   command->add_flag("--side-by-side", arguments->side_by_side,
-                    "beside NCCL's choice a ring, a tree, and a reduce with a broadcast behind it");
+                    "Also time a ring, a tree, and a reduce followed by a broadcast");
   add_nccl_options(*command, arguments->cluster);
   add_cluster_options(*command, arguments->cluster);
   {
     const HelpGroup nccl(*command, kNcclGroup);
-    command->add_option("--torch", arguments->torch,
-                        fmt::format("PyTorch version, for the NCCL it ships; absent: {}",
-                                    to_string(kAssumedTorch)));
+    common(command->add_option(
+               "--torch", arguments->torch,
+               fmt::format("Take the NCCL that this PyTorch version ships (default: {})",
+                           to_string(kAssumedTorch))))
+        ->type_name("VERSION");
   }
   add_output_options(*command, arguments->output, false);
   add_plot_option(*command, arguments->output);
   add_report_option(*command, arguments->output);
-  command->add_option(
-      "--measured", arguments->measured,
-      "an all_reduce_perf log, LOG[@NxG], whose points --plot and --report draw beside");
+  common(
+      command->add_option("--measured", arguments->measured,
+                          "With --plot or --report, also draw the points of this all_reduce_perf "
+                          "log"))
+      ->type_name("LOG[@NxG]");
   add_example(*command, "ddpsim allreduce dgxa100@4 -b 1M -e 64M -f 4");
   command->callback([&action, arguments, command] {
     action = [arguments, command] { return run(*arguments, TypedLine(*command)); };

@@ -142,21 +142,24 @@ int run(const BucketsArguments& arguments) {
 }  // namespace
 
 void add_buckets(CLI::App& app, std::function<int()>& action) {
-  CLI::App* command =
-      app.add_subcommand("buckets", "bucket assignment only, and why each bucket closed");
+  CLI::App* command = app.add_subcommand(
+      "buckets", "Show which gradients share a bucket, and why each bucket closed");
   const auto arguments = std::make_shared<BucketsArguments>();
   command
       ->add_option("WORKLOAD", arguments->workload,
-                   "workload file, trace, DDP logging data, bundled name, estimate, or a model's "
-                   "name")
+                   "A file (workload, trace, DDP logging data), a workload or model from `ddpsim "
+                   "list`, or an estimate such as gpt2@A100:b8")
       ->required();
   add_bucket_options(*command, arguments->ddp);
   add_model_option(*command, arguments->model);
   add_word_option<bool>(*command, "--order", arguments->in_ready_order,
                         {{"ready", true}, {"definition", false}},
-                        "ready: after the rebuild (default); definition: buckets at construction");
-  command->add_option("--bucket-limits", arguments->limits,
-                      "exact limits in bytes, B,B,…; the last repeats");
+                        "Show buckets after the rebuild in ready order, or at construction in "
+                        "definition order (default: ready)");
+  command
+      ->add_option("--bucket-limits", arguments->limits,
+                   "Close buckets at exactly these limits; the last one repeats")
+      ->type_name("BYTES,…");
   add_output_options(*command, arguments->output, false);
   add_example(*command, "ddpsim buckets resnet50 --bucket-cap-mb 50");
   command->callback([&action, arguments] { action = [arguments] { return run(*arguments); }; });

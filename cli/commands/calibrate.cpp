@@ -209,38 +209,42 @@ int run(const CalibrateArguments& arguments, const TypedLine& typed) {
 
 void add_calibrate(CLI::App& app, std::function<int()>& action) {
   CLI::App* command =
-      app.add_subcommand("calibrate", "fit a cluster to all_reduce_perf logs taken on it");
+      app.add_subcommand("calibrate", "Fit a cluster to all_reduce_perf logs taken on it");
   const auto arguments = std::make_shared<CalibrateArguments>();
   command
       ->add_option(
           "LOG", arguments->logs,
-          "nccl-tests logs, of any numbers of nodes and GPUs, and traces of a DDP job; "
-          "LOG@NODESxGPUS,NCCL_ALGO=Ring,NCCL_VERSION=2.21.5 states what the log does not say")
+          "nccl-tests logs and traces of a DDP job, on any number of nodes; add what a log lacks: "
+          "LOG@NODESxGPUS,NCCL_ALGO=Ring,NCCL_VERSION=2.21.5")
       ->required();
   command
       ->add_option("--cluster", arguments->cluster,
-                   "the cluster they were taken on: bundled name, file, or one line")
+                   "Name the cluster of the logs: from `ddpsim list`, a file, or one line such as "
+                   "\"node:2 gpu:8xV100 …\"")
+      ->type_name("CLUSTER")
       ->required()
       ->group(kClusterGroup);
   {
     const HelpGroup group(*command, kClusterGroup);
-    add_word_option<Backend>(*command, "--backend", arguments->backend,
-                             {{"nccl", Backend::nccl}, {"gloo", Backend::gloo}},
-                             "library of logs that do not say theirs: nccl (default) or gloo");
+    add_word_option<Backend>(
+        *command, "--backend", arguments->backend,
+        {{"nccl", Backend::nccl}, {"gloo", Backend::gloo}},
+        "Take logs that do not name their library as this one's (default: nccl)");
   }
   command
       ->add_option("--nccl", arguments->nccl,
-                   "NCCL version of logs that do not print theirs (default: the one PyTorch ships)")
+                   "State the NCCL version of logs that do not print it (default: the one PyTorch "
+                   "ships)")
+      ->type_name("VERSION")
       ->group(kNcclGroup);
   command->add_flag("--keep-unhealthy", arguments->keep_unhealthy,
-                    "fit logs as well that do not look like this cluster in a sound state");
+                    "Also fit logs that do not look like this cluster in a healthy state");
   command->add_flag("--published", arguments->published,
-                    "the logs are of other machines of the same kind: intervals hold what such "
-                    "machines differ by");
+                    "Widen intervals, because the logs come from other machines of the same kind");
   add_form_options(*command, arguments->forms);
   add_report_option(*command, arguments->forms);
   const HelpGroup output(*command, kOutputGroup);
-  command->add_option("-o,--output", arguments->output, "the calibrated cluster file")
+  command->add_option("-o,--output", arguments->output, "Write the calibrated cluster to this file")
       ->required()
       ->type_name("FILE")
       ->check(names_a_file);

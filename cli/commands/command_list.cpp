@@ -7,6 +7,7 @@
 #include "ddpsim/formats/described.hpp"
 #include "ddpsim/formats/display_width.hpp"
 #include "documents.hpp"
+#include "help_format.hpp"
 #include "help_group.hpp"
 
 namespace ddpsim {
@@ -16,34 +17,10 @@ bool is_switch(const CLI::Option& option) {
   return option.get_items_expected_max() == 0;
 }
 
-/// May be given, or hold, more than one value.
-bool is_repeated(const CLI::Option& option) {
-  return option.get_items_expected_max() > 1 ||
-         option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
-}
-
-/// Words of add_word_option; of other options none.
+/// Returns the words that an option of add_word_option takes; empty for any other option.
 std::vector<std::string> choices_of(const CLI::Option& option) {
   return option.get_option_text().empty() ? std::vector<std::string>()
                                           : CLI::detail::split(option.get_option_text(), '|');
-}
-
-/// TEXT, INT, FLOAT, FILE, NAME[:KEY=VALUE,…]; without what CLI11 adds behind a colon of the values it checks for, which its
-/// versions word differently.
-std::string value_of(const CLI::Option& option) {
-  const std::string type = option.get_type_name();
-  int depth = 0;
-  for (std::size_t i = 0; i < type.size(); ++i) {
-    if (type[i] == '[') ++depth;
-    if (type[i] == ']') --depth;
-    if (type[i] == ':' && depth == 0) return type.substr(0, i);
-  }
-  return type;
-}
-
-/// Versions of CLI11 write the heading of what stands under none in other letters.
-std::string group_of(const CLI::Option& option) {
-  return option.get_group() == "OPTIONS" ? "Options" : option.get_group();
 }
 
 std::string long_name(const CLI::Option& option) {
@@ -58,26 +35,18 @@ std::vector<const CLI::Option*> positionals_of(const CLI::App& command) {
   return command.get_options([](const CLI::Option* one) { return one->get_positional(); });
 }
 
-/// The line one may type, without the heading that `--help` shows it under.
+/// Returns the example of a command without its heading.
 std::string example_of(const CLI::App& command) {
   const std::string footer = command.get_footer();
   return footer.substr(footer.find_last_of('\n') + 1).substr(2);
-}
-
-std::string usage_of(const CLI::App& command) {
-  std::string usage = command.get_name();
-  for (const CLI::Option* one : positionals_of(command)) {
-    const std::string name = one->get_name() + (is_repeated(*one) ? "..." : "");
-    usage += one->get_required() ? ' ' + name : " [" + name + ']';
-  }
-  return usage;
 }
 
 std::string usage_of(const CLI::Option& option) {
   std::string usage = long_name(option);
   if (!option.get_snames().empty()) usage = short_name(option) + ", " + usage;
   if (is_switch(option)) return usage;
-  usage += ' ' + (option.get_option_text().empty() ? value_of(option) : option.get_option_text());
+  usage +=
+      ' ' + (option.get_option_text().empty() ? kind_of_value(option) : option.get_option_text());
   return usage + (is_repeated(option) ? " ..." : "");
 }
 
@@ -97,7 +66,7 @@ const Described<ShownOption>& described_positional() {
       Described<Shown>("Positional", "an argument of a command", JsonWriter::Layout::line)
           .text(
               "name", [](const Shown& of) { return of.option.get_name(); },
-              "what --help calls the argument")
+              "the argument's name in the usage")
           .text(
               "summary", [](const Shown& of) { return of.option.get_description(); },
               "what the argument is")
@@ -120,25 +89,28 @@ const Described<ShownOption>& described_option() {
           .text("short", unless_empty([](const Shown& of) { return short_name(of.option); }),
                 "the option's short spelling; null: none")
           .text(
-              "group", [](const Shown& of) { return group_of(of.option); },
-              "the heading of --help that the option stands under")
+              "group", [](const Shown& of) { return heading_of(of.option); },
+              "the heading of --help-all that the option stands under")
           .text(
               "summary", [](const Shown& of) { return of.option.get_description(); },
               "what the option does")
           .text("value", unless_empty([](const Shown& of) {
-                  return is_switch(of.option) ? std::string() : value_of(of.option);
+                  return is_switch(of.option) ? std::string() : kind_of_value(of.option);
                 }),
                 "the kind of value, such as TEXT, INT, UINT, FLOAT, FILE or a name; null: a "
-                "switch, which takes none")
+                "switch, which takes no value")
           .texts("choices", unless_empty([](const Shown& of) { return choices_of(of.option); }),
-                 "the words of which the value is one; null: any value")
+                 "the words that the option takes; null: any value")
           .boolean(
               "required", [](const Shown& of) { return of.option.get_required(); },
               "whether the option cannot be left out")
           .boolean(
               "repeated",
               [](const Shown& of) { return !is_switch(of.option) && is_repeated(of.option); },
-              "whether the option may be given, or hold a value, more than once");
+              "whether the option may be given, or hold a value, more than once")
+          .boolean(
+              "common", [](const Shown& of) { return is_common(of.option); },
+              "whether --help shows the option even if not all options fit");
   return described;
 }
 
@@ -154,16 +126,16 @@ const Described<ShownCommand>& described_command() {
               "name", [](const Shown& of) { return of.command.get_name(); }, "the command's name")
           .text(
               "summary", [](const Shown& of) { return of.command.get_description(); },
-              "what the command does, in a line")
+              "what the command does, in one sentence")
           .text(
               "example", [](const Shown& of) { return example_of(of.command); },
-              "a line that one may type")
+              "an example that you can run")
           .list(
               "positionals", [](const Shown& of) { return shown(positionals_of(of.command)); },
               described_positional(), "arguments in their order")
           .list(
               "options", [](const Shown& of) { return shown(options_by_heading(of.command)); },
-              described_option(), "options as --help lists them, heading by heading");
+              described_option(), "options as --help-all lists them, heading by heading");
   return described;
 }
 
@@ -175,7 +147,8 @@ std::vector<ShownCommand> commands_of(const CLI::App& program) {
 
 const Described<CLI::App>& described_commands() {
   static const auto described =
-      Described<CLI::App>("CommandsResult", "what the program offers: commands, arguments, options")
+      Described<CLI::App>("CommandsResult",
+                          "what the program offers: commands, arguments and options")
           .constant("schema", "ddpsim.commands/1", "which document this is")
           .text(
               "version", [](const CLI::App&) { return DDPSIM_VERSION; },
@@ -193,7 +166,8 @@ std::string commands_text(const CLI::App& program) {
   };
   std::vector<Row> rows;
   for (const CLI::App* command : program.get_subcommands({})) {
-    rows.push_back({usage_of(*command), command->get_description()});
+    rows.push_back(
+        {command->get_name() + usage_of_arguments(*command), command->get_description()});
     for (const CLI::Option* option : options_by_heading(*command))
       rows.push_back({"  " + usage_of(*option), option->get_description()});
   }

@@ -213,10 +213,12 @@ int run(CompareArguments typed_arguments, const TypedLine& typed) {
 void add_amount_options(CLI::App& command, CompareArguments& arguments) {
   const HelpGroup money(command, kMoneyGroup);
   const auto amount = CLI::Range(1e-3, 1e18);
-  CLI::Option* samples =
-      command.add_option("--samples", arguments.samples, "to be trained: what they take and cost");
+  CLI::Option* samples = command.add_option("--samples", arguments.samples,
+                                            "Show the time and cost of training this many samples");
   samples->check(amount);
-  command.add_option("--steps", arguments.steps, "the same in steps of --global-batch")
+  command
+      .add_option("--steps", arguments.steps,
+                  "Show the time and cost of training this many steps of --global-batch")
       ->check(amount)
       ->excludes(samples);
 }
@@ -225,31 +227,31 @@ void add_amount_options(CLI::App& command, CompareArguments& arguments) {
 
 void add_compare(CLI::App& app, std::function<int()>& action) {
   CLI::App* command = app.add_subcommand(
-      "compare", "workloads on several clusters: which trains faster, how surely");
+      "compare", "Find which cluster or scheme trains faster or cheaper, how surely");
   const auto arguments = std::make_shared<CompareArguments>();
   add_candidate_options(*command, *arguments);
   command
       ->add_option("CLUSTER", arguments->clusters,
-                   "clusters as elsewhere, also as ranges: dgxa100@1..16*2, \"node:{4,8} …\"; "
-                   "LABEL=CLUSTER gives a name")
+                   "Clusters as in `ddpsim simulate`, or ranges such as dgxa100@1..16*2 and "
+                   "\"node:{4,8} …\"; LABEL=CLUSTER gives a name")
       ->take_all();
   command->get_option("WORKLOAD")->required(false);  // or --workload, and then it is a CLUSTER
   command
       ->add_option("--workload", arguments->workloads,
-                   "instead of WORKLOAD one of several, W or W=SHARE of the time on the first "
-                   "candidate: bert=70%; repeatable")
+                   "Compare a mix of these instead of WORKLOAD, such as bert=70% of the first "
+                   "candidate's time; repeatable")
+      ->type_name("WORKLOAD[=SHARE]")
       ->expected(1)
       ->take_all();
-  command
-      ->add_option("--until", arguments->until,
-                   "where along a range, how surely: efficiency<90%, speed>20000 (samples/s), "
-                   "step>120ms, usd>1.5, \"A faster than B\", \"A cheaper than B\"; repeatable. A "
-                   "range {1,2,4} is written out, [1..64] in a cluster, --price or --compute-scale "
-                   "searched")
+  common(
+      command->add_option("--until", arguments->until,
+                          "Find where along a range this holds: efficiency<90%, speed>20000, "
+                          "step>120ms, usd>1.5, \"A faster than B\"; repeatable (docs/studies.md)"))
+      ->type_name("CONDITION")
       ->expected(1)
       ->take_all();
   command->add_flag("--no-tune", arguments->no_tune,
-                    "do not search the best cap of those that may be the fastest");
+                    "Do not search for the best bucket cap of candidates that could be fastest");
   add_study_option(*command, arguments->study);
   add_money_options(*command, arguments->money);
   add_elastic_options(*command, arguments->elastic);

@@ -46,41 +46,40 @@ int run(const DiffArguments& arguments, const TypedLine& typed) {
 
 void add_diff(CLI::App& app, std::function<int()>& action) {
   CLI::App* command =
-      app.add_subcommand("diff", "two measured steps: where the time between them went, and why");
+      app.add_subcommand("diff", "Explain why one measured step is slower than another");
   const auto arguments = std::make_shared<DiffArguments>();
-  constexpr const char* kSide =
-      "trace, folder of them or FILE,FILE,… of several ranks, workload file, DDP logging data, "
-      "step "
-      "times (a file, FILE:KEY, FILE:KEY=UNIT, 104ms), nccl-tests log, NCCL's debug lines, "
-      "environment, "
-      "archive of "
-      "scripts/collect.sh; several with commas between";
-  command->add_option("OLD", arguments->before, std::string("as it was: ") + kSide)->required();
-  command->add_option("NEW", arguments->after, "as it is now: the same, in any mixture")
-      ->required();
   command
       ->add_option(
-          "--max-slowdown", arguments->comparison.max_slowdown,
-          "percent (3 or 3%); exit code 4 when the step got longer by more, naming the row")
+          "OLD", arguments->before,
+          "The step before: traces, workload file, step times (104ms, FILE, FILE:KEY=UNIT), "
+          "logs, environment or scripts/collect.sh archive, joined by commas")
+      ->required();
+  command
+      ->add_option("NEW", arguments->after,
+                   "The step now, in any of these forms (docs/diff.md explains them)")
+      ->required();
+  common(command->add_option("--max-slowdown", arguments->comparison.max_slowdown,
+                             "Exit with code 4 and name the part if the step got longer by more "
+                             "than this, such as 3%"))
       ->transform(without_percent_sign())
       ->check(number_between(0, 1e9));
   command
       ->add_option("--pairs", arguments->comparison.pairs,
-                   "bandwidths of pairs of nodes, A,B,busbw a line: which node is slow")
+                   "Find the slow node in this file of bandwidths between nodes, one A,B,busbw per "
+                   "line")
       ->type_name("FILE");
   {
     const HelpGroup recording(*command, kRecordingGroup);
     add_model_option(*command, arguments->reading.model);
-    command
-        ->add_option("--batch", arguments->reading.batch,
-                     "samples per GPU and step, where a side does not say")
+    common(command->add_option("--batch", arguments->reading.batch,
+                               "State the samples per GPU and step, if a side does not"))
         ->check(CLI::Range(1, 1000000000));
   }
   {
     const HelpGroup cluster(*command, kClusterGroup);
-    command
-        ->add_option("--gpus-per-node", arguments->comparison.gpus_per_node,
-                     "ranks of a node: whether late ranks share a node or a slot")
+    common(command->add_option("--gpus-per-node", arguments->comparison.gpus_per_node,
+                               "State the ranks per node, to find out whether late ranks share a "
+                               "node"))
         ->check(CLI::Range(1, 1024));
   }
   add_expected_options(*command, arguments->comparison.expected);

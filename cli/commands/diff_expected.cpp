@@ -87,22 +87,22 @@ void add_assumptions(const Workload& settings, Backend backend, std::string_view
 void add_expected_options(CLI::App& command, ExpectedArguments& arguments) {
   const HelpGroup group(command, kClusterGroup);
   CLI::Option* cluster =
-      command
-          .add_option("--cluster", arguments.cluster,
-                      "the cluster OLD ran on: what a model expects the change to cost (OLD's "
-                      "recording under "
-                      "NEW's PyTorch, NCCL, options and buckets) beside what it did cost")
+      common(command.add_option("--cluster", arguments.cluster,
+                                "Also predict the change from OLD's recording under NEW's versions "
+                                "and options, on OLD's cluster"))
           ->type_name("CLUSTER");
   command
       .add_option("--new-cluster", arguments.new_cluster,
-                  "the cluster NEW ran on, where it is another")
+                  "Name the cluster NEW ran on, if it is another")
       ->type_name("CLUSTER")
       ->needs(cluster);
   add_backend_options(command, arguments.backend);
   const HelpGroup recording(command, kRecordingGroup);
   command
       .add_option("--compute-scale", arguments.compute_scale,
-                  "speed of the cluster's GPU relative to the recording's: 1")
+                  "State how many times as fast as the recorded GPU the cluster's GPU is (default: "
+                  "1)")
+      ->type_name("FACTOR")
       ->needs(cluster);
 }
 

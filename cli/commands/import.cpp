@@ -88,26 +88,30 @@ int run(const ImportArguments& arguments) {
 }  // namespace
 
 void add_import(CLI::App& app, std::function<int()>& action) {
-  CLI::App* command =
-      app.add_subcommand("import", "traces, a layer table or an estimate -> workload file");
+  CLI::App* command = app.add_subcommand(
+      "import", "Turn traces, a layer table or an estimate into a workload file");
   const auto arguments = std::make_shared<ImportArguments>();
   command
       ->add_option(
           "INPUT", arguments->inputs,
-          "trace (.json, .json.gz), a folder of them, table, workload file, bundled name, or "
-          "an estimate MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16]; or the traces of "
-          "several ranks of one job")
+          "Traces (.json, .json.gz, a folder) of one or more ranks, a layer table, a name from "
+          "`ddpsim list`, or an estimate MODEL@GPU[:bBATCH][:bf16]")
       ->required();
   const HelpGroup recording(*command, kRecordingGroup);
   command
-      ->add_option("--iteration", arguments->iteration,
-                   "which complete iteration, from 0 (default: lower median by backward)")
+      ->add_option(
+          "--iteration", arguments->iteration,
+          "Take this complete iteration, counted from 0 (default: lower median by backward "
+          "time)")
       ->check(CLI::NonNegativeNumber);
   add_model_option(*command, arguments->model);
   add_timing_option(*command, arguments->timing);
-  command->add_option("--gpu", arguments->gpu, "GPU model, where the trace does not say");
+  command->add_option("--gpu", arguments->gpu, "State the GPU model, if the trace does not")
+      ->type_name("NAME");
   const HelpGroup output(*command, kOutputGroup);
-  command->add_option("-o,--output", arguments->output, "workload file to write (default: stdout)")
+  command
+      ->add_option("-o,--output", arguments->output,
+                   "Write the workload to this file (default: stdout)")
       ->type_name("FILE")
       ->check(names_a_file);
   add_json_option(*command, arguments->json);

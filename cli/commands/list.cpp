@@ -225,14 +225,15 @@ const ObjectType& list_document() {
 }
 
 void add_list(CLI::App& app, std::function<int()>& action) {
-  CLI::App* command =
-      app.add_subcommand("list", "bundled workloads, models, clusters; GPUs, PyTorch versions");
+  CLI::App* command = app.add_subcommand(
+      "list", "List bundled workloads, models, clusters, GPUs, PyTorch versions");
   const auto arguments = std::make_shared<ListArguments>();
   command->add_flag("--commands", arguments->commands,
-                    "instead, every command with its arguments and options");
+                    "List every command with its arguments and options instead");
   command
       ->add_option("--schema", arguments->schema,
-                   "instead, what a document holds: ddpsim.result/1; with --json its JSON Schema")
+                   "List the keys of this document instead, such as ddpsim.result/1; with --json, "
+                   "its JSON Schema")
       ->type_name("NAME")
       ->excludes("--commands");
   add_form_options(*command, arguments->forms);

@@ -205,19 +205,19 @@ int run(const SimulateArguments& arguments, const TypedLine& typed) {
 
 void add_simulate(CLI::App& app, std::function<int()>& action) {
   CLI::App* command =
-      app.add_subcommand("simulate", "one configuration: verdict, breakdown, bucket table");
+      app.add_subcommand("simulate", "Predict one training step: how long it takes, and why");
   const auto arguments = std::make_shared<SimulateArguments>();
   add_job_options(*command, arguments->job);
   add_epoch_options(*command, arguments->job.epoch);
   command
       ->add_option("--iterations", arguments->job.iterations,
-                   "simulate this many steps from the first of a training run (default: the "
-                   "steady step)")
+                   "Simulate this many steps from the start of training (default: only the steady "
+                   "step)")
       ->check(CLI::Range(1, 10000));
   command
       ->add_option("--measured", arguments->measured,
-                   "a measured step to lay beside: a ddpsim.timeline/1 file, as ddpsim-real "
-                   "writes it, or a trace; also drawn into --timeline")
+                   "Show this measured step beside the simulated one: a trace, or a "
+                   "ddpsim.timeline/1 file of ddpsim-real")
       ->type_name("FILE");
   add_elastic_options(*command, arguments->elastic);
   add_failure_options(*command, arguments->failures);

@@ -200,20 +200,23 @@ int run(const SweepArguments& arguments) {
 
 void add_sweep(CLI::App& app, std::function<int()>& action) {
   CLI::App* command =
-      app.add_subcommand("sweep", "a study's grid in full: a line a point, resumable, in shards");
+      app.add_subcommand("sweep", "Run every point of a study's grid; can be resumed and split");
   const auto arguments = std::make_shared<SweepArguments>();
   CLI::Option* study = command->add_option(
-      "STUDY", arguments->study, "workloads, candidates, options and those that vary: a file");
+      "STUDY", arguments->study,
+      "A ddpsim.study/1 file: workloads, candidates, options, and the grid of options that vary");
   CLI::Option* no_intervals = command->add_flag(
       "--no-intervals", arguments->no_intervals,
-      "how sure is not asked: about four times as fast, without interval and grade");
-  CLI::Option* shard = command->add_option(
-      "--shard", arguments->shard, "every N-th point, from the I-th on: I/N; for arrays of jobs");
+      "Leave out intervals and grades, which makes a sweep about four times as fast");
+  CLI::Option* shard =
+      command->add_option("--shard", arguments->shard,
+                          "Run only every N-th point, from the I-th on, as one job of an array");
+  shard->type_name("I/N");
   command->add_flag("--no-mpi", arguments->no_mpi,
-                    "under mpirun or srun, too, each process sweeps by itself");
+                    "Sweep the whole grid in each process of mpirun or srun");
   command
       ->add_option("--join", arguments->join,
-                   "put together what shards wrote, as one run writes it")
+                   "Join the files that shards wrote into what one run writes")
       ->type_name("FILE")
       ->expected(1, CLI::detail::expected_max_vector_size)
       ->excludes(study)
@@ -223,14 +226,14 @@ void add_sweep(CLI::App& app, std::function<int()>& action) {
     const HelpGroup group(*command, kOutputGroup);
     command
         ->add_option("-o,--output", arguments->output,
-                     "write lines there, or go on where that file ends (default: stdout)")
+                     "Write the points to this file, or go on where it ends (default: stdout)")
         ->type_name("FILE")
         ->check(names_a_file);
-    command->add_option("--csv", arguments->files.csv, "write a table to this file")
+    command->add_option("--csv", arguments->files.csv, "Write a table to this file")
         ->type_name("FILE")
         ->check(names_a_file);
     command->add_flag("--json", arguments->files.json,
-                      "an error, too, as a JSON document on stdout; points are JSON always");
+                      "Print errors as JSON documents on stdout, too; points always are JSON");
   }
   add_plot_option(*command, arguments->files);
   add_threads_option(*command, arguments->threads);

@@ -33,7 +33,7 @@ int run(const TopoArguments& arguments) {
 
 void add_topo(CLI::App& app, std::function<int()>& action) {
   CLI::App* command =
-      app.add_subcommand("topo", "the cluster as summary, matrix, tree, channels, bottleneck");
+      app.add_subcommand("topo", "Show a cluster's links, NCCL channels and bottleneck");
   const auto arguments = std::make_shared<TopoArguments>();
   add_cluster_options(*command, arguments->cluster);
   add_form_options(*command, arguments->output);

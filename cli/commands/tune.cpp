@@ -121,13 +121,14 @@ int run(const TuneArguments& arguments, const TypedLine& typed) {
 
 void add_tune(CLI::App& app, std::function<int()>& action) {
   CLI::App* command =
-      app.add_subcommand("tune", "is another bucket cap worth it; the best any bucketing could do");
+      app.add_subcommand("tune", "Find out whether another bucket_cap_mb is worth setting");
   const auto arguments = std::make_shared<TuneArguments>();
   arguments->job.cluster.near = true;
   add_job_options(*command, arguments->job);
   hide_run_options(*command);
-  command->add_option("--caps", arguments->caps,
-                      "only these caps (MiB), X,X,…; default: every bucket assignment once");
+  common(command->add_option("--caps", arguments->caps,
+                             "Try only these caps (default: every bucket assignment once)"))
+      ->type_name("MIB,…");
   add_threads_option(*command, arguments->threads);
   add_output_options(*command, arguments->output, false);
   add_plot_option(*command, arguments->output);

@@ -83,40 +83,41 @@ int run(const ValidateArguments& arguments, const TypedLine& typed) {
 }  // namespace
 
 void add_validate(CLI::App& app, std::function<int()>& action) {
-  CLI::App* command = app.add_subcommand(
-      "validate", "a prediction laid over a measurement: the error of every figure");
+  CLI::App* command =
+      app.add_subcommand("validate", "Compare a prediction with a measurement, value by value");
   const auto arguments = std::make_shared<ValidateArguments>();
   command
       ->add_option("PREDICTED", arguments->predicted,
-                   "what simulate, tune or allreduce wrote with --json, or simulate with "
+                   "What simulate, tune or allreduce wrote with --json, or simulate with "
                    "--timeline FILE.json")
       ->required();
   command
       ->add_option("MEASURED", arguments->measured,
-                   "nccl-tests log[@NxG], trace or folder of traces, what ddpsim-real wrote "
-                   "(measurement.json, a timeline), CSV of sizes or of caps "
-                   "(bucket_cap_mb,iteration_us), or step times (a file, FILE:KEY, FILE:KEY=UNIT, "
-                   "104ms)")
+                   "nccl-tests log[@NxG], traces, file of ddpsim-real, CSV of sizes or of caps, or "
+                   "step times (104ms, FILE, FILE:KEY=UNIT)")
       ->required();
   {
     const HelpGroup recording(*command, kRecordingGroup);
     command
         ->add_option("--batch", arguments->batch,
-                     "samples per GPU and step, where MEASURED states samples a second alone")
+                     "State the samples per GPU and step, if MEASURED has only samples per second")
         ->check(CLI::Range(1, 1000000000));
   }
   CLI::Option* limit = command
                            ->add_option("--max-error", arguments->max_error,
-                                        "percent (5 or 5%); exit code 4 when the error is above")
+                                        "Exit with code 4 if the error is above this, such as 5%")
                            ->transform(without_percent_sign())
                            ->check(number_between(0, 1e9));
   using Statistic = ErrorLimit::Statistic;
   add_word_option<Statistic>(
       *command, "--statistic", arguments->statistic,
       {{"worst", Statistic::worst}, {"p90", Statistic::p90}, {"median", Statistic::median}},
-      "which error --max-error is of (default: worst)")
+      "Hold this error against --max-error (default: worst)")
       ->needs(limit);
-  command->add_option("--only", arguments->only, "only figures whose name begins so (repeatable)")
+  command
+      ->add_option("--only", arguments->only,
+                   "Compare only values whose name begins with this; repeatable")
+      ->type_name("NAME")
       ->allow_extra_args(false);
   add_output_options(*command, arguments->output, false);
   add_report_option(*command, arguments->output);

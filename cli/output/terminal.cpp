@@ -41,13 +41,13 @@ std::string names_a_file(const std::string& name) {
 
 void add_json_option(CLI::App& command, bool& json) {
   const HelpGroup group(command, kOutputGroup);
-  command.add_flag("--json", json, "one JSON document on stdout, nothing else there");
+  common(command.add_flag("--json", json, "Print one JSON document on stdout and nothing else"));
 }
 
 void add_form_options(CLI::App& command, OutputArguments& arguments) {
   const HelpGroup group(command, kOutputGroup);
   add_json_option(command, arguments.json);
-  command.add_option("--text", arguments.text, "write what a terminal shows to this file, too")
+  command.add_option("--text", arguments.text, "Also write what the terminal shows to this file")
       ->type_name("FILE")
       ->check(names_a_file);
 }
@@ -55,14 +55,14 @@ void add_form_options(CLI::App& command, OutputArguments& arguments) {
 void add_output_options(CLI::App& command, OutputArguments& arguments, bool with_timeline) {
   const HelpGroup group(command, kOutputGroup);
   add_form_options(command, arguments);
-  command.add_option("--csv", arguments.csv, "write a table to this file")
+  common(command.add_option("--csv", arguments.csv, "Write a table to this file"))
       ->type_name("FILE")
       ->check(names_a_file);
   if (with_timeline)
-    command
-        .add_option("--timeline", arguments.timeline,
-                    "write a Perfetto timeline (open it at ui.perfetto.dev); FILE.json for "
-                    "ddpsim.timeline/1")
+    common(
+        command.add_option("--timeline", arguments.timeline,
+                           "Write a timeline to open at ui.perfetto.dev, or ddpsim.timeline/1 if "
+                           "named FILE.json"))
         ->type_name("FILE")
         ->check(names_a_file);
 }
@@ -71,25 +71,24 @@ void add_plot_cost_option(CLI::App& command, OutputArguments& arguments) {
   const HelpGroup group(command, kOutputGroup);
   command
       .add_option("--plot-cost", arguments.plot_cost,
-                  "draw cost against time into this file: FILE.svg")
+                  "Plot cost against time into this file, FILE.svg")
       ->type_name("FILE")
       ->check(names_a_figure);
 }
 
 CLI::Option* add_plot_option(CLI::App& command, OutputArguments& arguments) {
   const HelpGroup group(command, kOutputGroup);
-  return command.add_option("--plot", arguments.plot, "draw a figure into this file: FILE.svg")
+  return common(command.add_option("--plot", arguments.plot, "Plot into this file, FILE.svg"))
       ->type_name("FILE")
       ->check(names_a_figure);
 }
 
 void add_report_option(CLI::App& command, OutputArguments& arguments) {
   const HelpGroup group(command, kOutputGroup);
-  command
-      .add_option(
-          "--report", arguments.reports,
-          "write all of the answer as one page to look at and to pass on: FILE.html; FILE.json "
-          "for what it draws; repeatable")
+  common(
+      command.add_option("--report", arguments.reports,
+                         "Write the whole answer as one page, FILE.html, or its data, FILE.json; "
+                         "repeatable"))
       ->type_name("FILE")
       ->expected(1)
       ->take_all()
@@ -100,22 +99,23 @@ void add_interactive_option(CLI::App& command, OutputArguments& arguments) {
   const HelpGroup group(command, kOutputGroup);
   command.add_flag(
       "--interactive", arguments.interactive,
-      "of --report FILE.html: the page has the simulator inside, and goes on from here");
+      "With --report FILE.html, put the simulator into the page, to go on from this answer");
 }
 
 void add_length_options(CLI::App& command, OutputArguments& arguments) {
   const HelpGroup group(command, kOutputGroup);
-  CLI::Option* quiet = command.add_flag("--quiet", arguments.quiet, "the verdict alone, one line");
-  command
-      .add_flag("--verbose", arguments.verbose,
-                fmt::format("all there is to say, not only {} lines", kPageLines))
+  CLI::Option* quiet =
+      command.add_flag("--quiet", arguments.quiet, "Print only the verdict, in one line");
+  common(command.add_flag("--verbose", arguments.verbose,
+                          fmt::format("Print all details, not only {} lines", kPageLines)))
       ->excludes(quiet);
 }
 
 void add_threads_option(CLI::App& command, int& threads) {
   const HelpGroup group(command, kOutputGroup);
   command
-      .add_option("--threads", threads, "threads (default: all); the result does not depend on it")
+      .add_option("--threads", threads,
+                  "Use this many threads, without effect on results (default: all)")
       ->check(CLI::Range(1, 1024));
 }
 

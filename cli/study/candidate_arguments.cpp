@@ -31,24 +31,26 @@ void add_candidate_options(CLI::App& command, CandidateArguments& arguments) {
     command.remove_option(command.get_option(name));
   add_schemes_option(command, arguments.schemes);
   const HelpGroup recording(command, kRecordingGroup);
-  const auto repeatable = [&](const char* name, std::vector<std::string>& values,
-                              const char* help) {
-    command.add_option(name, values, help)->expected(1)->take_all();
+  const auto repeatable = [&](const char* name, std::vector<std::string>& values, const char* help,
+                              const char* value) {
+    return command.add_option(name, values, help)->type_name(value)->expected(1)->take_all();
   };
-  repeatable(
-      "--gpu", arguments.gpus,
-      "accept this GPU of a cluster: the workload is carried over layer by layer; repeatable");
-  repeatable(
-      "--compute-scale", arguments.compute_scales,
-      "speed of a GPU relative to the recording's, A100:2.3±0.2; repeatable. Without a name: "
-      "of whichever GPU differs");
-  repeatable(
-      "--measured-step", arguments.measured_steps,
-      "today's unprofiled step on one of the clusters, dgxa100@4=104ms or =FILE; repeatable");
-  command
-      .add_option("--global-batch", arguments.global_batch,
-                  "samples of all GPUs together, the same on every candidate; absent: the batch of "
-                  "each GPU is the same")
+  common(repeatable("--gpu", arguments.gpus,
+                    "Accept this GPU of a cluster, not the recorded one; times are scaled layer by "
+                    "layer; repeatable",
+                    "NAME"));
+  repeatable("--compute-scale", arguments.compute_scales,
+             "State how many times as fast as the recorded GPU this GPU, or any other, is: "
+             "A100:2.3±0.2; repeatable",
+             "[GPU:]FACTOR");
+  common(repeatable("--measured-step", arguments.measured_steps,
+                    "Start from a candidate's measured step without a profiler: dgxa100@4=104ms or "
+                    "dgxa100@4=FILE; repeatable",
+                    "LABEL=TIME"));
+  common(
+      command.add_option("--global-batch", arguments.global_batch,
+                         "Give every candidate this many samples over all its GPUs (default: the "
+                         "same batch per GPU)"))
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))
       ->excludes("--batch");
 }

@@ -163,43 +163,45 @@ NamedPrice named_price(const std::string& text) {
 /// For one candidate, or several of them.
 void add_failures(CLI::App& command, MoneyArguments& arguments, bool several) {
   const HelpGroup group(command, kFailuresGroup);
-  const auto add = [&](const char* name, OfCandidates& values, const char* help) {
-    CLI::Option* option = command.add_option(name, values, help)->expected(1);
+  const auto add = [&](const char* name, OfCandidates& values, std::string help) {
+    if (several) help += "; repeatable";
+    CLI::Option* option = command.add_option(name, values, help)
+                              ->type_name(several ? "[LABEL=]TIME" : "TIME")
+                              ->expected(1);
     if (several) option->take_all();
   };
   add("--mtbf", arguments.mtbf,
-      several ? "mean time between failures of one node, 2y or 5000h, or LABEL=2y of one "
-                "candidate; repeatable. Training is then lost to checkpoints and restarts"
-              : "mean time between failures of one node: 2y, 5000h; training is then lost to "
-                "checkpoints and restarts");
+      "Count training lost to failures, with this mean time between failures of one node, such as "
+      "5000h or 2y");
   add("--restart", arguments.restart,
-      several ? "from a failure until training goes on, 10min or LABEL=10min; repeatable"
-              : "from a failure until training goes on: 10min");
+      "With --mtbf, set the time from a failure until training goes on, such as 10min");
   add("--checkpoint", arguments.checkpoint,
-      several ? "in which a checkpoint stops training, 30s or LABEL=30s; repeatable"
-              : "in which a checkpoint stops training: 30s");
+      "With --mtbf, set how long a checkpoint stops training, such as 30s");
 }
 
 }  // namespace
 
 void add_money_options(CLI::App& command, MoneyArguments& arguments) {
   const HelpGroup money(command, kMoneyGroup);
-  const auto add = [&](const char* name, std::vector<std::string>& values, const char* help) {
-    command.add_option(name, values, help)->expected(1)->take_all();
+  const auto add = [&](const char* name, std::vector<std::string>& values, const char* help,
+                       const char* value) {
+    return command.add_option(name, values, help)->type_name(value)->expected(1)->take_all();
   };
-  add("--price", arguments.prices,
-      "what a candidate costs, LABEL=USD/node_hour, /gpu_hour or, bought, /node; "
-      "repeatable. Others cost what their files list; list: all do");
+  common(add("--price", arguments.prices,
+             "Count costs: LABEL=USD/node_hour, /gpu_hour or /node (bought), or list for the "
+             "prices in cluster files; repeatable",
+             "LABEL=USD/UNIT|list"));
   add("--life", arguments.life,
-      "until what is bought is written off, 4y, 1500d or 35000h, or LABEL=4y of one candidate; "
-      "repeatable");
+      "Write off bought nodes over this time, such as 4y, 1500d or 35000h; repeatable",
+      "[LABEL=]TIME");
   add("--utilisation", arguments.utilisation,
-      "share of its life in which what is bought trains, 70% or LABEL=70% (default: 100%); "
-      "repeatable");
+      "Set the share of its life in which a bought node trains, such as 70% (default: 100%); "
+      "repeatable",
+      "[LABEL=]PERCENT");
   add("--node-power", arguments.node_power,
-      "what a bought node draws, cooling included, 6.5kW or 6500W, or LABEL=6.5kW of one "
-      "candidate; repeatable");
-  command.add_option("--energy-price", arguments.energy_price, "USD for a kWh");
+      "Set what a bought node draws, cooling included, such as 6.5kW or 6500W; repeatable",
+      "[LABEL=]POWER");
+  command.add_option("--energy-price", arguments.energy_price, "Set the price of a kWh in USD");
   add_failures(command, arguments, true);
 }
 

@@ -169,16 +169,18 @@ const CLI::Option& option_of_study(const CLI::App& command, const std::string& k
   std::vector<std::string> names;
   for (const CLI::Option* one : command.get_options()) {
     const std::string& name = one->get_name();
-    if (!name.starts_with(kDashes) || name == kStudy || one == command.get_help_ptr()) continue;
+    if (!name.starts_with(kDashes) || name == kStudy || one == command.get_help_ptr() ||
+        one == command.get_help_all_ptr())
+      continue;
     if (name.substr(kDashes.size()) == key) {
       require_of_the_job(*one, key, value);
       return *one;
     }
     if (one->get_group() != kOutputGroup) names.push_back(name.substr(kDashes.size()));
   }
-  value.fail(
-      fmt::format("`ddpsim {}` has no option --{}", command.get_name(), key),
-      did_you_mean(key, names, fmt::format("`ddpsim {} --help` lists them", command.get_name())));
+  value.fail(fmt::format("`ddpsim {}` has no option --{}", command.get_name(), key),
+             did_you_mean(key, names,
+                          fmt::format("`ddpsim {} --help-all` lists them", command.get_name())));
 }
 
 StudyOption read_option(const CLI::App& command, const std::string& key, const Cursor& value) {
@@ -272,8 +274,8 @@ void add_study_option(CLI::App& command, std::optional<StudyBeside>& into) {
   command
       .add_option_function<std::string>(
           kStudy, [&command, &into](const std::string& file) { into = take_study(command, file); },
-          "workload, candidates and options of a file (ddpsim.study/1); what is "
-          "typed beside it comes first")
+          "Read workload, candidates and options from this file (ddpsim.study/1); what you type "
+          "wins")
       ->type_name("FILE");
 }
 

@@ -8,7 +8,7 @@ import unittest
 
 from command import BINARY, SANITIZED
 from golden import GOLDEN, cases, check, outcome
-from help_text import HELP, options, subcommands
+from help_text import HELP, HELP_ALL, options, subcommands
 from thorough import cases as few_or_all
 
 CORPUS = cases()
@@ -80,9 +80,10 @@ class Golden(unittest.TestCase):
             used = {word.partition("=")[0] for case in CORPUS if case.command[:1] == [command] for word in case.command}
             self.assertTrue(used, f"no command of the corpus uses ddpsim {command}")
             self.assertIn(HELP, options(command))
+            self.assertIn(HELP_ALL, options(command))
             for spellings in options(command):
                 with self.subTest(command=command, option=max(spellings, key=len)):
-                    self.assertTrue(spellings & (used | HELP), "no command of the corpus uses it")
+                    self.assertTrue(spellings & (used | HELP | HELP_ALL), "no command of the corpus uses it")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from ddpsim._arguments import Arguments, Switch, repeated
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # These are no keywords: an answer always comes from --json, and a schema is not an answer.
-NO_KEYWORD = {"--help", "--json", "--text", "--schema"}
+NO_KEYWORD = {"--help", "--help-all", "--json", "--text", "--schema"}
 
 
 def function(command):
