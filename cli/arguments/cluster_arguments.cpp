@@ -71,14 +71,14 @@ void add_cluster_options(CLI::App& command, ClusterArguments& arguments) {
   const HelpGroup group(command, kClusterGroup);
   command
       .add_option("CLUSTER", arguments.text,
-                  "Name from `ddpsim list`, a file (cluster, NCCL topology XML, nvidia-smi matrix, "
-                  "scripts/collect.sh archive), or \"node:2 gpu:8xV100 …\"")
+                  "Name from `ddpsim list`, a file (cluster, NCCL topology, nvidia-smi matrix, "
+                  "archive), or \"node:2 gpu:8xV100 …\"")
       ->required();
   common(command.add_option("--nodes", arguments.nodes,
                             "Use this many nodes (default: what CLUSTER says)"))
       ->check(CLI::Range(1, 1000000));
   common(command.add_option("--gpus-per-node", arguments.gpus_per_node,
-                            "Use only the first N GPUs of each node (default: all)"))
+                            "Use the first N GPUs of each node (default: all)"))
       ->check(CLI::Range(1, 1000));
 }
 

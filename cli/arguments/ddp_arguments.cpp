@@ -72,10 +72,9 @@ void add_bucket_options(CLI::App& command, DdpArguments& arguments) {
       .add_option("--bucket-cap-mb-list", arguments.bucket_cap_mb_list,
                   "Set one cap per bucket; the last one repeats (PyTorch 2.11 and later)")
       ->type_name("MIB,…");
-  common(command.add_option(
-             "--torch", arguments.torch,
-             fmt::format("Follow this PyTorch version (default: the workload's, else {})",
-                         to_string(kAssumedTorch))))
+  common(command.add_option("--torch", arguments.torch,
+                            fmt::format("Use this PyTorch (default: as recorded, else {})",
+                                        to_string(kAssumedTorch))))
       ->type_name("VERSION");
   command.add_flag("--find-unused-parameters", arguments.find_unused_parameters,
                    "Set find_unused_parameters=True");
@@ -107,8 +106,7 @@ void add_step_options(CLI::App& command, DdpArguments& arguments) {
       "of five lines of your own (docs/reference/formats.md)");
 =======
   common(add_word_option(command, "--comm-hook", arguments.comm_hook, std::move(hooks),
-                         "Use this communication hook (default: none; PyTorch 1.8 and later, bf16 "
-                         "and post_localSGD 1.10)"));
+                         "Use this communication hook (default: none)"));
   command
       .add_option("--comm-hook-min-mb", arguments.comm_hook_min_mb,
                   "Compress only buckets of at least this size, by a hook of your own around fp16 "

@@ -70,6 +70,7 @@ std::string all_options(const CLI::App& command) {
   std::string text;
   std::string heading;
   for (const CLI::Option* option : options_by_heading(command)) {
+    if (command.get_parent() == nullptr && option == command.get_help_all_ptr()) continue;
     if (heading_of(*option) != heading) {
       heading = heading_of(*option);
       text += fmt::format("\n{}:\n", heading);
@@ -119,9 +120,9 @@ class HelpFormat : public CLI::Formatter {
 
 void set_help_format(CLI::App& app) {
   app.formatter(std::make_shared<HelpFormat>());
-  app.set_help_flag("-h,--help", "Print the common options and exit");
-  // Hidden here and shown by commands, which inherit only its name and description.
-  app.set_help_all_flag("--help-all", "Print all options and exit")->group("");
+  app.set_help_flag("-h,--help", "Print help and exit");
+  // Commands inherit it. The program itself does not show it.
+  app.set_help_all_flag("--help-all", "Print help with all options and exit");
 }
 
 void add_example(CLI::App& command, const std::string& line) {

@@ -24,6 +24,10 @@ inline constexpr const char* kOutputGroup = "Output";
 inline CLI::Option* common(CLI::Option* option) {
   return option->configurable(false);
 }
+/// Takes the mark away, in a command that has more important options.
+inline void uncommon(CLI::Option* option) {
+  option->configurable(true);
+}
 inline bool is_common(const CLI::Option& option) {
   return !option.get_configurable();
 }

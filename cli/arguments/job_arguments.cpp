@@ -48,10 +48,8 @@ void add_recording_options(CLI::App& command, JobArguments& arguments) {
                             "Accept this GPU of CLUSTER, not the recorded one; times are scaled "
                             "layer by layer"))
       ->type_name("NAME");
-  common(
-      command.add_option("--batch", arguments.batch,
-                         "Simulate this many samples per GPU, scaled layer by layer (default: as "
-                         "recorded)"))
+  common(command.add_option("--batch", arguments.batch,
+                            "Scale times layer by layer to N samples per GPU"))
       ->check(CLI::Range(1, 1000000));
   command
       .add_option("--compute-scale", arguments.compute_scale,

@@ -23,20 +23,16 @@
 namespace ddpsim {
 namespace {
 
-constexpr const char* kType = "NAME[:KEY=VALUE,…]";
+constexpr const char* kType = "NAME[:OPTIONS]";
 
 std::string help() {
   std::vector<std::string> names;
   for (const Scheme& scheme : known_schemes()) names.emplace_back(name_of(scheme));
   names.front() += " (default)";
-<<<<<<< HEAD
-  return fmt::format(
-      "how it is trained data-parallel: {}; options behind a colon: "
-      "fsdp2:param_dtype=bf16,wrap=blocks (docs/reference/schemes.md)",
-      fmt::join(names, ", "));
+  return fmt::format("Train with {} (options: docs/reference/schemes.md)", fmt::join(names, ", "));
 =======
-  return fmt::format("Train with {} (options: docs/schemes.md)", fmt::join(names, ", "));
->>>>>>> 73616e7f (Help shows common options on one screen, and --help-all every option in plain sentences)
+  return fmt::format("Train with {} (docs/reference/schemes.md)", fmt::join(names, ", "));
+>>>>>>> a24ed892 (Help of a command fits 40 lines)
 }
 
 [[noreturn]] void fail(std::string_view message) {

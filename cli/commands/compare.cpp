@@ -258,7 +258,7 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
   add_amount_options(*command, *arguments);
   add_threads_option(*command, arguments->threads);
   add_output_options(*command, arguments->output, false);
-  add_plot_option(*command, arguments->output);
+  uncommon(add_plot_option(*command, arguments->output));
   add_plot_cost_option(*command, arguments->output);
   add_report_option(*command, arguments->output);
   add_length_options(*command, arguments->output);

@@ -127,7 +127,7 @@ void add_tune(CLI::App& app, std::function<int()>& action) {
   add_job_options(*command, arguments->job);
   hide_run_options(*command);
   common(command->add_option("--caps", arguments->caps,
-                             "Try only these caps (default: every bucket assignment once)"))
+                             "Try only these caps (default: every assignment)"))
       ->type_name("MIB,…");
   add_threads_option(*command, arguments->threads);
   add_output_options(*command, arguments->output, false);

@@ -59,10 +59,9 @@ void add_output_options(CLI::App& command, OutputArguments& arguments, bool with
       ->type_name("FILE")
       ->check(names_a_file);
   if (with_timeline)
-    common(
-        command.add_option("--timeline", arguments.timeline,
-                           "Write a timeline to open at ui.perfetto.dev, or ddpsim.timeline/1 if "
-                           "named FILE.json"))
+    common(command.add_option(
+               "--timeline", arguments.timeline,
+               "Write a timeline to open at ui.perfetto.dev, or FILE.json as ddpsim.timeline/1"))
         ->type_name("FILE")
         ->check(names_a_file);
 }
@@ -85,10 +84,8 @@ CLI::Option* add_plot_option(CLI::App& command, OutputArguments& arguments) {
 
 void add_report_option(CLI::App& command, OutputArguments& arguments) {
   const HelpGroup group(command, kOutputGroup);
-  common(
-      command.add_option("--report", arguments.reports,
-                         "Write the whole answer as one page, FILE.html, or its data, FILE.json; "
-                         "repeatable"))
+  common(command.add_option("--report", arguments.reports,
+                            "Write a report: FILE.html, or its data FILE.json"))
       ->type_name("FILE")
       ->expected(1)
       ->take_all()

@@ -26,6 +26,8 @@ std::int64_t batch_of_each(std::int64_t global_batch, int ranks) {
 void add_candidate_options(CLI::App& command, CandidateArguments& arguments) {
   add_job_options(command, arguments.job);
   hide_run_options(command);
+  for (const char* name : {"--bucket-cap-mb", "--comm-hook", "--accumulate", "--batch"})
+    uncommon(command.get_option(name));
   // What one job has once, several have for each cluster or for each GPU.
   for (const char* name : {"CLUSTER", "--scheme", "--gpu", "--compute-scale", "--measured-step"})
     command.remove_option(command.get_option(name));
@@ -44,7 +46,7 @@ void add_candidate_options(CLI::App& command, CandidateArguments& arguments) {
              "A100:2.3±0.2; repeatable",
              "[GPU:]FACTOR");
   common(repeatable("--measured-step", arguments.measured_steps,
-                    "Start from a candidate's measured step without a profiler: dgxa100@4=104ms or "
+                    "Start from a candidate's measured, unprofiled step: dgxa100@4=104ms or "
                     "dgxa100@4=FILE; repeatable",
                     "LABEL=TIME"));
   common(

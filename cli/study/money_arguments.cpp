@@ -188,8 +188,8 @@ void add_money_options(CLI::App& command, MoneyArguments& arguments) {
     return command.add_option(name, values, help)->type_name(value)->expected(1)->take_all();
   };
   common(add("--price", arguments.prices,
-             "Count costs: LABEL=USD/node_hour, /gpu_hour or /node (bought), or list for the "
-             "prices in cluster files; repeatable",
+             "Count costs: LABEL=USD/node_hour, /gpu_hour or /node (bought), or list (cluster "
+             "files); repeatable",
              "LABEL=USD/UNIT|list"));
   add("--life", arguments.life,
       "Write off bought nodes over this time, such as 4y, 1500d or 35000h; repeatable",
