@@ -41,7 +41,7 @@ double read_fill(const std::string& text) {
   return *fill;
 }
 
-/// What one word says, read by `read`, for that figure of the links.
+/// Returns a key of --gloo whose value, parsed by `read`, replaces `figure` of the links.
 template <typename Value, typename Read>
 OptionKey gloo_key(const std::string& word, Value GlooLinks::*figure, Read read,
                    std::vector<StatedGloo>& all) {

@@ -1,4 +1,4 @@
-// Which library runs the collectives, and what is known of it: --backend, --gloo.
+// --backend and --gloo: which library runs the collectives, and the limits of gloo.
 #pragma once
 
 #include <optional>
@@ -15,12 +15,13 @@ namespace ddpsim {
 
 struct BackendArguments {
   Backend backend = Backend::nccl;
-  std::optional<std::string> gloo;  ///< "process:1.4GBps step:20us …"
+  /// Value of --gloo: "process:1.4GBps step:20us …".
+  std::optional<std::string> gloo;
 };
 
 void add_backend_options(CLI::App& command, BackendArguments& arguments);
 
-/// What --gloo says, in its order. Throws UsageError.
+/// Returns the values that --gloo states, in the order given. Throws UsageError.
 std::vector<StatedGloo> stated_gloo(const BackendArguments& arguments);
 
 }  // namespace ddpsim

@@ -28,7 +28,7 @@ std::optional<Protocol> parse_word(std::string_view word, Protocol /*of*/) {
   return parse_protocol(word);
 }
 
-/// "ring,tree", or "^ring" for all but those, as NCCL_ALGO and NCCL_PROTO are written.
+/// Parses a list as NCCL_ALGO and NCCL_PROTO have it: "ring,tree", or "^ring" for all except ring.
 template <typename Set, typename Enum, std::size_t kCount>
 Set parse_list(std::string_view text, const std::string& option,
                const std::array<Enum, kCount>& every) {

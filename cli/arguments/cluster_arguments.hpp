@@ -1,4 +1,4 @@
-// CLUSTER and what one may set of NCCL on it, spelled alike in every command.
+// CLUSTER and the options of the cluster and of NCCL, spelled the same in every command.
 #pragma once
 
 #include <optional>
@@ -25,19 +25,20 @@ struct ClusterArguments {
   std::optional<std::string> buffer_size;
   bool no_nvls = false;
   bool collnet = false;
-  bool near = false;  ///< Cluster::near is wanted: an advice is asked for
+  /// Whether to fill Cluster::near, which advice needs.
+  bool near = false;
 };
 
-/// CLUSTER, --nodes, --gpus-per-node.
+/// Adds CLUSTER, --nodes and --gpus-per-node.
 void add_cluster_options(CLI::App& command, ClusterArguments& arguments);
-/// --nccl and what NCCL's environment variables set.
+/// Adds --nccl and the options that stand for NCCL's environment variables.
 void add_nccl_options(CLI::App& command, ClusterArguments& arguments);
 
 ClusterRequest cluster_request(const ClusterArguments& arguments);
 
-/// What NCCL's environment variables set; its version is not among it. Throws UsageError.
+/// Returns the settings of NCCL's environment variables, without the NCCL version. Throws UsageError.
 CollectiveTuning collective_tuning(const ClusterArguments& arguments);
-/// The value of --nccl; absent where it was not given. Throws UsageError.
+/// Returns the value of --nccl, if given. Throws UsageError.
 std::optional<NcclVersion> stated_nccl(const std::optional<std::string>& text);
 
 }  // namespace ddpsim

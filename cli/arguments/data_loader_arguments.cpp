@@ -17,14 +17,14 @@ namespace {
 
 constexpr const char* kOption = "--data-loader";
 
-/// What the keys say, and which were given.
+/// The loader that the keys describe, and the names of the keys given.
 struct LoaderKeys {
   DataLoader loader;
   std::vector<std::string> keys;
   bool has(const char* key) const { return std::ranges::find(keys, key) != keys.end(); }
 };
 
-/// "2GBps" of each node, "2GBps:shared" of all nodes together.
+/// The key storage: "2GBps" is the rate of each node, "2GBps:shared" that of all nodes together.
 OptionKey storage_key(DataLoader& loader) {
   const OptionKey rate =
       bandwidth_key("storage", [&loader](Bandwidth bandwidth) { loader.storage = bandwidth; });

@@ -1,4 +1,4 @@
-// --data-loader KEY=VALUE,…: how the batches of a step are loaded.
+// --data-loader KEY=VALUE,…: how batches are loaded.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace ddpsim {
 
 void add_data_loader_option(CLI::App& command, std::optional<std::string>& data_loader);
 
-/// Throws UsageError: a key or a value that there is not, or parts that do not go together.
+/// Throws UsageError for an unknown key, a wrong value or keys that exclude each other.
 DataLoader parse_data_loader(const std::string& text);
 
 }  // namespace ddpsim

@@ -26,7 +26,8 @@ double mib_number(std::string_view text, const std::string& option) {
 
 constexpr int kMostRanksOfGroup = 10'000'000;
 constexpr int kLongestPeriod = 1'000'000;
-constexpr int kHighestRank = 1024;  // nobody's gradients are worth compressing with more
+// Higher ranks compress too little to be used.
+constexpr int kHighestRank = 1024;
 
 PowerSgd power_sgd(const DdpArguments& arguments) {
   const bool given = arguments.matrix_approximation_rank || arguments.min_compression_rate;

@@ -1,4 +1,4 @@
-// DDP's options on the command line, spelled alike in every command.
+// DDP's options, spelled the same in every command.
 #pragma once
 
 #include <optional>
@@ -23,29 +23,33 @@ struct DdpArguments {
   bool gradient_as_bucket_view = false;
   bool no_broadcast_buffers = false;
   int process_groups = 1;
-  std::optional<int> accumulate;  ///< absent: as the workload was recorded
+  /// Micro-batches per step; absent: as the workload was recorded.
+  std::optional<int> accumulate;
   CommHook comm_hook = CommHook::none;
   std::optional<std::string> comm_hook_min_mb;
-  std::optional<int> matrix_approximation_rank;  ///< of powerSGD_hook
+  // Options of powerSGD_hook.
+  std::optional<int> matrix_approximation_rank;
   std::optional<double> min_compression_rate;
-  std::optional<int> local_sgd_period;  ///< of post_localSGD_hook
+  // Options of post_localSGD_hook.
+  std::optional<int> local_sgd_period;
   std::optional<bool> local_sgd_gradients;
   bool optimizer_in_backward = false;
   bool sync_batchnorm = false;
   std::optional<int> sync_batchnorm_group;
 };
 
+/// Adds the options that decide the buckets.
 void add_bucket_options(CLI::App& command, DdpArguments& arguments);
-/// Those of a running step, beyond what decides the buckets.
+/// Adds the other options of a training step.
 void add_step_options(CLI::App& command, DdpArguments& arguments);
 
-/// The value of --torch; absent where it was not given. Throws UsageError.
+/// Returns the value of --torch, if given. Throws UsageError.
 std::optional<TorchVersion> stated_torch(const std::optional<std::string>& text);
 
-/// Throws UsageError. Combinations a version lacks are checked apart: see require_supported.
+/// Throws UsageError. It does not check whether the PyTorch version has these options: see require_supported.
 DdpOptions ddp_options(const DdpArguments& arguments);
 
-/// "1,10.5,50" -> MiB; finite and not negative, else UsageError naming `option`.
+/// Parses a list of MiB such as "1,10.5,50". Throws UsageError naming `option` unless all are finite and 0 or more.
 std::vector<double> mib_list(const std::string& text, const std::string& option);
 
 }  // namespace ddpsim

@@ -50,7 +50,7 @@ RankInputs inputs_by_rank(const std::string& value) {
   return listed;
 }
 
-/// "inputs=10+9+8+10,divide_by_initial_world_size=false", "inputs=90..100". Throws UsageError.
+/// Parses "inputs=10+9+8+10,divide_by_initial_world_size=false" or "inputs=90..100". Throws UsageError.
 UnevenRequest parse_uneven(const std::string& text) {
   UnevenRequest parsed;
   const OptionKey inputs{"inputs",

@@ -1,4 +1,4 @@
-// An epoch's inputs: --dataset-size and --drop-last, or --uneven-inputs.
+// The inputs of an epoch: --dataset-size and --drop-last, or --uneven-inputs.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct EpochArguments {
 
 void add_epoch_options(CLI::App& command, EpochArguments& arguments);
 
-/// What there is of it: the data set, or ranks with different numbers of batches. Throws UsageError.
+/// Sets the data set or the uneven inputs of `request`, if given. Throws UsageError.
 void set_epoch(const EpochArguments& arguments, DataRequest& request);
 
 }  // namespace ddpsim

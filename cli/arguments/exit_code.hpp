@@ -2,13 +2,13 @@
 
 namespace ddpsim {
 
-/// Stable and documented: scripts depend on them.
+/// Exit codes of the program. They are documented, and scripts depend on them.
 enum ExitCode : int {
   kOk = 0,
-  kFailure = 1,     ///< ours or the machine's: disk full, internal error
-  kUsage = 2,       ///< the command line does not make sense
-  kBadInput = 3,    ///< a file or description does not
-  kRegression = 4,  ///< a check found one
+  kFailure = 1,     ///< disk full, internal error
+  kUsage = 2,       ///< wrong command line
+  kBadInput = 3,    ///< wrong file or description
+  kRegression = 4,  ///< a check found a regression
   kInterrupted = 130,
 };
 

@@ -1,4 +1,4 @@
-// What the host of a rank takes to launch kernels: --launch-cost, --cuda-graph.
+// --launch-cost and --cuda-graph: the time that the host needs to launch kernels.
 #pragma once
 
 #include <optional>

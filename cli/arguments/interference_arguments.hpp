@@ -1,4 +1,4 @@
-// How compute and NCCL slow each other: --interference.
+// --interference: how much compute and NCCL slow each other.
 #pragma once
 
 #include <optional>

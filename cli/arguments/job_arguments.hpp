@@ -1,4 +1,4 @@
-// What is asked of a job on the command line: WORKLOAD, CLUSTER and the options of both.
+// A job on the command line: WORKLOAD, CLUSTER and the options of both.
 #pragma once
 
 #include <cstdint>
@@ -37,26 +37,27 @@ struct JobArguments {
   std::optional<std::int64_t> batch;
   std::optional<std::string> scheme;
   std::optional<std::string> data_loader;
-  EpochArguments epoch;  ///< of simulate alone
+  EpochArguments epoch;  ///< only in `simulate`
   DdpArguments ddp;
   MemoryArguments memory;
   VariationArguments variation;
   HostArguments host;
-  int iterations = 0;  ///< to be simulated; 0: the steady step
+  /// Steps to simulate from the start of training; 0: only the steady step.
+  int iterations = 0;
 };
 
 void add_job_options(CLI::App& command, JobArguments& arguments);
 
-/// What was typed, as values. `typed`: what `arguments` were made of. Throws UsageError, also where parts contradict each
-/// other; no file is read.
+/// Parses the arguments without reading a file. `typed` is the line that they come from. Throws UsageError if a value is wrong or
+/// two options contradict each other.
 JobRequest job_request(const JobArguments& arguments, const TypedLine& typed);
 
-/// "2.3", "2.3±0.2", "2.3+-0.2". Throws UsageError.
+/// Parses "2.3", "2.3±0.2" or "2.3+-0.2". Throws UsageError.
 ComputeScale parse_compute_scale(const std::string& text);
-/// "104ms", "9.6it/s"; FILE, FILE:KEY or FILE:KEY=UNIT. Throws UsageError or InputError.
+/// Parses "104ms", "9.6it/s", FILE, FILE:KEY or FILE:KEY=UNIT. Throws UsageError or InputError.
 MeasuredStepRequest parse_measured_step(const std::string& text);
 
-/// --model and --timing, of every command that reads a trace.
+/// Adds --model and --timing, which every command has that reads a trace.
 void add_model_option(CLI::App& command, std::optional<std::string>& model);
 void add_timing_option(CLI::App& command, Timing& timing);
 

@@ -1,4 +1,4 @@
-// What launchers tell a process of its place among those they started.
+// Environment variables in which MPI launchers tell a process its rank.
 #pragma once
 
 #include <array>
@@ -8,12 +8,12 @@ namespace ddpsim {
 struct LauncherVariables {
   const char* rank;
   const char* ranks;
-  const char* local_rank;  ///< among those of its host
-  /// Where nothing was launched the rank is set, too: Slurm's batch scripts are rank 0 of no step.
+  const char* local_rank;  ///< within its host
+  /// Whether the rank is also set without a launch. Slurm sets rank 0 in batch scripts, which run in no step.
   bool rank_alone_says_nothing = false;
 };
 
-/// Of launchers that know of MPI; Slurm's are those of a step, as srun makes one.
+/// The variables of Open MPI, MPICH, Intel MPI and srun. Slurm's names are those of a job step.
 inline constexpr std::array kMpiLaunchers = {
     LauncherVariables{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
     LauncherVariables{"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},  // MPICH, Intel MPI

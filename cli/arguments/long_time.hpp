@@ -1,4 +1,4 @@
-// Times of runs and of machines, milliseconds to years: "30s", "20min", "5000h", "30d", "1y".
+// Long times, such as those of training runs, from milliseconds to years: "30s", "20min", "5000h", "30d", "1y".
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@ inline constexpr double kSecondsOfHour = 3600;
 inline constexpr double kSecondsOfYear = 365.25 * 24 * kSecondsOfHour;
 inline constexpr std::string_view kLongTimeUnits = "ms, s, min, h, d, y";
 
-/// In seconds. Absent where the text is not a number with one of these units behind it.
+/// Returns seconds; nothing unless the text is a number followed by one of these units.
 std::optional<double> parse_long_time(std::string_view text);
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// What a rank's memory must hold: --optimizer, --master-weights, and --memory, beyond which there is no answer.
+// --optimizer, --master-weights and --memory: what each GPU must hold, and its memory. A job that needs more has no answer.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// Arguments that stand where another kind belongs: a cluster first and the workload second, a workload where a
-// log is read. Asked only once a command has failed.
+// Arguments in the wrong place: a cluster before its workload, or a workload in place of a log. They are looked for only after a
+// command has failed.
 #pragma once
 
 #include <optional>
@@ -16,12 +16,14 @@ class App;
 namespace ddpsim {
 
 struct Misplaced {
-  Complaint complaint;   ///< what stands where, and the command as it was meant
-  bool swapped = false;  ///< two of them, the other way round: a usage error
+  /// Says which argument is in the wrong place, and the command that was meant.
+  Complaint complaint;
+  /// Whether two arguments were swapped, which is a usage error.
+  bool swapped = false;
 };
 
-/// `command`: as parsed. `line`: all words of it, the program's name first. `complaint`: with what it
-/// failed; a single argument that it does not name is not to blame.
+/// Returns the misplaced argument of a parsed `command`, if any. `line` has all words of the command line, the program's name
+/// first. `complaint` is the error of the command: a single argument that it does not name is not blamed.
 std::optional<Misplaced> find_misplaced(const CLI::App& command, std::span<char* const> line,
                                         std::string_view complaint);
 

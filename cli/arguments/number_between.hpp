@@ -1,4 +1,4 @@
-// A check for options that take a real number; CLI11's own range lets NaN pass.
+// A range check for options that take a real number. CLI11's own accepts NaN.
 #pragma once
 
 #include <fmt/format.h>

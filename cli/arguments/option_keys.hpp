@@ -1,4 +1,4 @@
-// An option whose text holds keys with values, each key once, each with a reader of its own: "batch=4ms,cores=8" or "sm:1 nccl:0.8".
+// Options whose value is a list of keys with values, such as "batch=4ms,cores=8" or "sm:1 nccl:0.8". Each key may occur once.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace ddpsim {
 
-/// What is wrong with the value of a key; take_keys says of which key and option.
+/// Says what is wrong with the value of a key. take_keys adds the names of the key and of the option.
 class WrongValue : public std::exception {
  public:
   explicit WrongValue(Complaint complaint) : complaint_(std::move(complaint)) {}
@@ -28,20 +28,20 @@ class WrongValue : public std::exception {
   Complaint complaint_;
 };
 
-/// The value, else WrongValue.
+/// Returns the parsed value. Throws WrongValue.
 template <typename Value>
 Value sound(const Parsed<Value>& parsed) {
   if (!parsed.value) throw WrongValue(parsed.problem);
   return *parsed.value;
 }
 
-/// What one key takes, and where it goes. `take` throws WrongValue.
+/// A key, and the function that parses and stores its value. `take` throws WrongValue.
 struct OptionKey {
   std::string name;
   std::function<void(const std::string& value)> take;
 };
 
-/// The meaning of a word; throws WrongValue for a word that is not known.
+/// Returns the meaning of a word. Throws WrongValue for an unknown word.
 template <typename Value>
 Value one_of(const std::string& value, const std::vector<std::pair<std::string, Value>>& known) {
   std::vector<std::string> words;
@@ -54,20 +54,21 @@ Value one_of(const std::string& value, const std::vector<std::pair<std::string, 
 
 OptionKey flag_key(const std::string& name, bool& into);
 OptionKey flag_key(const std::string& name, std::optional<bool>& into);
-/// A whole number from `least` to `most`.
+/// Takes a whole number from `least` to `most`.
 OptionKey count_key(const std::string& name, std::function<void(std::int64_t)> into,
                     std::int64_t least, std::int64_t most);
-/// Not negative, ten minutes at most.
+/// Takes a time from 0 to 10 minutes.
 OptionKey duration_key(const std::string& name, std::function<void(Duration)> into);
-/// 100 GB at most.
+/// Takes a size of at most 100 GB.
 OptionKey bytes_key(const std::string& name, std::function<void(Bytes)> into);
-/// From 1 kB/s to 100 TB/s.
+/// Takes a rate from 1 kB/s to 100 TB/s.
 OptionKey bandwidth_key(const std::string& name, std::function<void(Bandwidth)> into);
 
-/// How keys and their values are written.
-enum class KeyStyle { commas /*a=1,b=2*/, words /*a:1 b:2*/ };
+/// How keys and values are written: "a=1,b=2" or "a:1 b:2".
+enum class KeyStyle { commas, words };
 
-/// Returns the keys given. Throws UsageError that names `option`, and beside it `of` where that has keys of its own.
+/// Stores the values and returns the names of the keys given. Throws UsageError that names `option` and, if not empty, `of`: the
+/// scheme, whose keys differ from those of other schemes.
 std::vector<std::string> take_keys(const std::string& option, std::string_view text,
                                    const std::vector<OptionKey>& keys,
                                    KeyStyle style = KeyStyle::commas, const std::string& of = "");

@@ -17,14 +17,15 @@
 namespace ddpsim {
 namespace {
 
-/// An output whose file is known by its identity.
+/// An output file with its device and inode.
 struct KnownOutput {
   FileIdentity file;
   std::string words;  ///< "--csv out.csv"
-  bool standard;      ///< output or error: one file may take both
+  /// Whether this is standard output or standard error, which may share a file.
+  bool standard;
 };
 
-/// Absent: a device, a pipe, a name of a descriptor.
+/// Returns nothing for a device, a pipe or the name of a descriptor.
 std::optional<FileIdentity> identity_of_output(const std::string& file) {
   if (file == "-" || descriptor_named(file) >= 0) return std::nullopt;
   return identity_of(std::filesystem::path(file));
@@ -80,7 +81,8 @@ void require_own_outputs(const CLI::App& command) {
 void fill_standard_descriptors() {
   for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor)
     if (::fcntl(descriptor, F_GETFD) == -1 && errno == EBADF)
-      if (::open("/dev/null", O_RDWR) < 0) return;  // takes the lowest number that is free
+      // open() takes the lowest free number.
+      if (::open("/dev/null", O_RDWR) < 0) return;
 }
 
 }  // namespace ddpsim

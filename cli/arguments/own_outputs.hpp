@@ -1,4 +1,4 @@
-// Nothing of the user's is lost: an output is no file that the program reads, and no other output of the same run.
+// Protects files of the user: an output must be neither an input nor another output of the same run.
 #pragma once
 
 #include <string>
@@ -15,17 +15,17 @@ struct NamedOutput {
   std::string file;    ///< as typed
 };
 
-/// Throws UsageError, which names both, where an output is a file read so far, another output, or the file that standard output
-/// or standard error goes to. Device and inode decide, so links and other spellings are the same file. Devices and pipes may be
-/// shared. To be called before the first output is opened.
+/// Throws UsageError, which names both files, if an output is a file read so far, another output, or the file that standard output
+/// or standard error goes to. Files are compared by device and inode, so links and other spellings count as the same file. Devices
+/// and pipes may be shared. Call it before the first output is opened.
 void require_own_outputs(const std::vector<NamedOutput>& outputs);
 
-/// The same for a parsed command line, before anything is read: whatever else it names counts as read. Outputs are the options
-/// under the heading Output that take a FILE.
+/// Does the same for a parsed command line before anything is read. Options under the heading Output that take a FILE are outputs,
+/// and everything else on the line counts as read.
 void require_own_outputs(const CLI::App& command);
 
-/// Opens /dev/null for each of the descriptors 0 to 2 that is closed: else a file opened later would take its number, and what is
-/// printed would go into that file. The first thing a program does.
+/// Opens /dev/null for each of the descriptors 0 to 2 that is closed. Otherwise a file opened later would take its number, and
+/// printed text would go into that file. Call it first in main().
 void fill_standard_descriptors();
 
 }  // namespace ddpsim

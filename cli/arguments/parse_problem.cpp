@@ -12,7 +12,7 @@
 namespace ddpsim {
 namespace {
 
-/// What CLI11 says of an option begins with its name.
+/// Splits a message of CLI11, which begins with the name of the option.
 Diagnostic parted(const std::string& text, const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     const std::string head = option->get_name() + ": ";

@@ -1,4 +1,4 @@
-// What was wrong with options that CLI11 could not take, in words that help.
+// Explains why CLI11 could not parse a command line.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@ class ParseError;
 
 namespace ddpsim {
 
-/// `words`: those after the name of the program or the command, `called` so for the user.
+/// Returns what is wrong. `words` follow the name of the program or command, which `called` shows to the user.
 Diagnostic parse_problem(const CLI::ParseError& error, const CLI::App& command,
                          std::span<char* const> words, const std::string& called);
 

@@ -1,19 +1,19 @@
-// The only way of text to standard output and standard error. Both functions pass everything through the filter of quote.hpp,
-// so that nothing from a file can command a terminal.
+// All text to standard output and standard error passes through these functions. They filter it (quote.hpp), so that no text from a
+// file can control the terminal.
 #pragma once
 
 #include <string_view>
 
 namespace ddpsim {
 
-/// Whether standard output is a terminal whose user did not set NO_COLOR.
+/// Returns whether standard output is a terminal and NO_COLOR is not set.
 bool output_takes_styles();
 
-/// To standard output, newlines included. Keeps our own styles where they are wanted. Throws std::runtime_error when it cannot
-/// be written.
+/// Prints to standard output without adding a newline. Keeps ddpsim's own styles if output_takes_styles(). Throws
+/// std::runtime_error if the text cannot be written.
 void print(std::string_view text);
 
-/// To standard error, as one line.
+/// Prints one line to standard error.
 void print_error(std::string_view text);
 
 }  // namespace ddpsim

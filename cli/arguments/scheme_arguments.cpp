@@ -78,7 +78,7 @@ void take(const Paths& option, const std::string& value) {
   option.set(std::move(paths));
 }
 
-/// "2:4+4:8+8:16": every 2 steps 4 ranks, every 4 steps 8, every 8 steps 16.
+/// Takes "2:4+4:8+8:16": average over 4 ranks every 2 steps, over 8 every 4 steps, over 16 every 8 steps.
 void take(const Levels& option, const std::string& value) {
   std::vector<AveragingLevel> levels;
   for (const std::string_view item : split(value, '+')) {
@@ -121,7 +121,7 @@ std::vector<OptionKey> keys_of(Scheme& scheme) {
   return keys;
 }
 
-/// With its library's defaults.
+/// Returns the scheme with the defaults of its library.
 Scheme named(const std::string& name) {
   std::vector<std::pair<std::string, Scheme>> known;
   for (Scheme& scheme : known_schemes()) known.emplace_back(name_of(scheme), std::move(scheme));

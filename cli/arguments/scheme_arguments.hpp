@@ -1,4 +1,4 @@
-// --scheme NAME[:KEY=VALUE,…]: how the step is trained data-parallel, DistributedDataParallel where nobody says.
+// --scheme NAME[:KEY=VALUE,…]: the parallelism scheme of the job; DDP by default.
 #pragma once
 
 #include <optional>
@@ -14,10 +14,10 @@ class App;
 namespace ddpsim {
 
 void add_scheme_option(CLI::App& command, std::optional<std::string>& scheme);
-/// Repeatable: one candidate each.
+/// Adds --scheme as a repeatable option. Each value is a candidate.
 void add_schemes_option(CLI::App& command, std::vector<std::string>& schemes);
 
-/// Throws UsageError: a name, a key or a value that there is not, or one given twice.
+/// Throws UsageError for an unknown name or key, a wrong value, or a key given twice.
 Scheme parse_scheme(const std::string& text);
 
 }  // namespace ddpsim

@@ -8,7 +8,7 @@
 namespace ddpsim {
 namespace {
 
-/// As `--help` lists them: arguments, then options.
+/// Returns arguments, then options, in the order of `--help`.
 std::vector<const CLI::Option*> in_order_of_help(const CLI::App& command) {
   std::vector<const CLI::Option*> options =
       command.get_options([](const CLI::Option* one) { return one->get_positional(); });
@@ -18,7 +18,8 @@ std::vector<const CLI::Option*> in_order_of_help(const CLI::App& command) {
 
 std::string with_value(const std::string& name, const std::string& value) {
   if (!name.starts_with('-')) return shell_word(value);
-  return name + (value.starts_with('-') ? '=' : ' ') + shell_word(value);  // no option of its own
+  // After '=', a value with a dash is not read as an option.
+  return name + (value.starts_with('-') ? '=' : ' ') + shell_word(value);
 }
 
 bool is_flag(const CLI::Option& option) {
@@ -28,7 +29,7 @@ bool is_flag(const CLI::Option& option) {
 std::string text_of(const CLI::Option& option) {
   const std::string name = option.get_name();
   const CLI::results_t& values = option.results();
-  if (is_flag(option))  // --flag=false is one, too
+  if (is_flag(option))  // or --flag=false
     return values.back() == "true" ? name : name + '=' + shell_word(values.back());
   const auto per_use = static_cast<std::size_t>(std::max(1, option.get_items_expected_min()));
   std::string text;

@@ -1,4 +1,4 @@
-// What was typed for one command, offered again for the next.
+// The command line of one command, to build the next command from.
 #pragma once
 
 #include <optional>
@@ -11,40 +11,39 @@ class App;
 
 namespace ddpsim {
 
-/// One word for a shell: in quotes where it needs them.
+/// Quotes a word for a shell if necessary.
 std::string shell_word(const std::string& word);
 
-/// The arguments and options a command was parsed with, values spelled as typed; none of those that
-/// only concern output (kOutputGroup).
+/// The arguments and options of a parsed command, with values spelled as typed. Options that only concern output (kOutputGroup) are
+/// left out.
 class TypedLine {
  public:
   explicit TypedLine(const CLI::App& command);
 
-  /// Whatever was typed, the next command has this value of `name`, absent: none. "WORKLOAD" for an
-  /// argument, "--torch" for an option.
+  /// Sets the value of an argument ("WORKLOAD") or option ("--torch") in the next command, or removes it if absent.
   void set(const std::string& name, const std::optional<std::string>& value);
   void drop(const std::string& name) { set(name, std::nullopt); }
 
-  /// Of those under a heading of `--help`, the first that was typed.
+  /// Returns the first typed option under a heading of `--help`.
   std::optional<std::string> first_of(const std::string& heading) const;
 
-  /// Name and values, as typed, of what each of `commands` offers; a flag has no value.
+  /// An argument or option with its values as typed. A flag has no value.
   struct Given {
     std::string name;
     std::vector<std::string> values;
   };
+  /// Returns what was typed and exists in all of `commands`.
   std::vector<Given> given(const std::vector<std::string>& commands) const;
 
-  /// "ddpsim NEXT …", in the order of its `--help`; what it does not offer is left out. Flags stand
-  /// once, however often they were typed, every other option as often as it was. Arguments that begin with a dash stand behind
-  /// "--", so that a shell gives the command the same words again.
+  /// Returns "ddpsim NEXT …" with its options in the order of `--help`, without those it does not have. A flag appears once,
+  /// any other option as often as typed. Arguments that begin with a dash come after "--", so that they are not read as options.
   std::string for_command(const std::string& next) const;
 
  private:
   struct Part {
     std::string name;
-    std::string heading;  ///< empty: it was set, not typed
-    std::string text;     ///< name and values, for a shell
+    std::string heading;  ///< empty if set by set()
+    std::string text;     ///< name and values, quoted
     std::vector<std::string> values = {};
   };
   const CLI::App* program_;

@@ -15,7 +15,7 @@
 namespace ddpsim {
 namespace {
 
-/// "3:1.2"
+/// Parses "3:1.2".
 Straggler parse_straggler(const std::string& text) {
   constexpr double kLeast = 0.01;
   constexpr double kMost = 100;
@@ -31,7 +31,7 @@ Straggler parse_straggler(const std::string& text) {
   return {*rank, *slowdown};
 }
 
-/// "2%"
+/// Parses "2%" to 0.02.
 double parse_share(const char* option, const std::string& text) {
   const bool percent = text.ends_with('%');
   const auto value = percent

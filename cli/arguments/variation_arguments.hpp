@@ -1,5 +1,4 @@
-// Ranks that differ, on the command line: --straggler, --jitter, --stagger, --seed; and what all of
-// them lose: --gpu-spread, --rank-slowdown.
+// --straggler, --jitter, --stagger and --seed make ranks differ. --gpu-spread and --rank-slowdown slow all of them.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +24,8 @@ struct VariationArguments {
 };
 
 void add_variation_options(CLI::App& command, VariationArguments& arguments);
-/// For commands that know the steady step only: not offered, and refused with what has it instead.
+/// Hides the options of a run in commands that simulate only the steady step. If typed, they are refused with the command that has
+/// them.
 void hide_run_options(CLI::App& command);
 
 /// Throws UsageError.

@@ -7,12 +7,12 @@
 
 namespace ddpsim {
 
-/// The reason of a failure that no input explains, in words for a user.
+/// Explains a failure that is not the fault of an input.
 inline Complaint what_failed(const std::exception& error) {
   const bool no_memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
                          dynamic_cast<const std::length_error*>(&error) != nullptr;
   if (no_memory)
-    return {"memory ran out", "Ask for less at once, or run it where there is more memory"};
+    return {"memory ran out", "Ask for less at once, or use a machine with more memory"};
   return {error.what()};
 }
 

@@ -1,4 +1,4 @@
-// For options in percent: "5%" and "5 %" are 5, as every output writes it.
+// For options in percent: "5%" and "5 %" mean 5.
 #pragma once
 
 #include <CLI/CLI.hpp>

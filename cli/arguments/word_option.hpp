@@ -1,4 +1,4 @@
-// An option that takes one of a few words.
+// Options that take one of a few words.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 
 namespace ddpsim {
 
-/// "all_reduce" and "AllReduce" are all-reduce: NCCL, PyTorch and nccl-tests each write their own.
+/// Compares words without dashes, underscores and case: NCCL, PyTorch and nccl-tests spell all-reduce differently.
 inline bool same_letters(std::string_view a, std::string_view b) {
   const auto letters = [](std::string_view word) {
     std::string out;
@@ -27,7 +27,7 @@ inline bool same_letters(std::string_view a, std::string_view b) {
   return letters(a) == letters(b);
 }
 
-/// As CLI11 has to be told of it; what was meant is kept.
+/// The error for CLI11, with the complaint that names the nearest word.
 class UnknownWord : public CLI::ValidationError {
  public:
   UnknownWord(const std::string& option, Complaint complaint)
@@ -38,7 +38,7 @@ class UnknownWord : public CLI::ValidationError {
   Complaint complaint_;
 };
 
-/// An unknown word is a usage error that names the nearest one.
+/// Adds an option that takes one of the words of `choices`. An unknown word is a usage error that names the nearest one.
 template <typename Enum>
 CLI::Option* add_word_option(CLI::App& command, const std::string& name, Enum& value,
                              std::vector<std::pair<std::string, Enum>> choices,
