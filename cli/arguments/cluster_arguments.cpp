@@ -48,7 +48,7 @@ Set parse_list(std::string_view text, const std::string& option,
       set.add(*named);
     }
   }
-  if (set.empty()) throw UsageError(option, "nothing is left to choose from");
+  if (set.empty()) throw UsageError(option, "the list leaves nothing to choose from");
   return set;
 }
 

@@ -88,27 +88,29 @@ DataLoader parse_data_loader(const std::string& text) {
   };
   const DataLoader& loader = given.loader;
   if (loader.batch && loader.sample)
-    fail("batch is a worker's time for all samples of a batch, sample for one", "Leave one out");
+    fail("batch and sample both state a worker's time, for a whole batch or for one sample",
+         "Leave one of them out");
   if (!loader.batch && !loader.sample && !loader.storage)
     fail(
-        "what a batch takes is missing: batch=120ms, or sample=4ms, or storage=2GBps with "
-        "sample_bytes=110KB");
+        "the time to load a batch is missing; add batch=120ms, sample=4ms or "
+        "storage=2GBps,sample_bytes=110KB");
   if (given.has("storage") != given.has("sample_bytes"))
     fail(
-        "storage=RATE and sample_bytes=SIZE belong together: what a node reads (RATE:shared: all "
-        "nodes together), and how much of it a sample is");
+        "storage=RATE, what a node reads (RATE:shared: all nodes together), and sample_bytes=SIZE, "
+        "what a sample needs, go together");
   if (given.has("prefetch_factor") && loader.num_workers == 0)
-    fail("prefetch_factor: DataLoader refuses it without num_workers");
+    fail("prefetch_factor: DataLoader refuses it unless num_workers is 1 or more");
   if (given.has("worker_start") && loader.num_workers == 0)
-    fail("worker_start: num_workers=0 has no workers to start");
+    fail("worker_start: with num_workers=0 there are no workers to start");
   if (loader.cores && loader.num_workers == 0)
-    fail("cores: workers share them, and num_workers=0 has none");
+    fail("cores: with num_workers=0 there are no workers to share them");
   if (loader.non_blocking && !loader.pin_memory)
-    fail("non_blocking: a copy of memory that is not pinned blocks", "Add pin_memory=true");
+    fail("non_blocking: a copy from memory that is not pinned always blocks",
+         "Add pin_memory=true");
   if (given.has("pcie") && loader.batch_bytes == Bytes())
     fail("pcie: nothing is copied without batch_bytes=SIZE");
   if (loader.pin_memory && loader.batch_bytes == Bytes())
-    fail("pin_memory: how long pinning takes depends on batch_bytes=SIZE", "Add it");
+    fail("pin_memory: the time to pin a batch depends on batch_bytes=SIZE", "Add it");
   return loader;
 }
 

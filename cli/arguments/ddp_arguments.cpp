@@ -20,7 +20,9 @@ double mib_number(std::string_view text, const std::string& option) {
   if (!value || !std::isfinite(*value) || *value < 0)
     throw UsageError(
         option,
-        fmt::format("\"{}\" is not a number of MiB (0 or more, as PyTorch's bucket_cap_mb)", text));
+        fmt::format(
+            "\"{}\" is not a number of MiB; expected 0 or more, as for PyTorch's bucket_cap_mb",
+            text));
   return *value;
 }
 
@@ -33,10 +35,10 @@ PowerSgd power_sgd(const DdpArguments& arguments) {
   const bool given = arguments.matrix_approximation_rank || arguments.min_compression_rate;
   if (given && arguments.comm_hook != CommHook::power_sgd)
     throw UsageError(
-        "--matrix-approximation-rank and --min-compression-rate are powerSGD_hook's: add "
+        "--matrix-approximation-rank and --min-compression-rate are options of powerSGD_hook; add "
         "--comm-hook powersgd");
   if (arguments.min_compression_rate && !std::isfinite(*arguments.min_compression_rate))
-    throw UsageError("--min-compression-rate", "a finite number is needed, 2 by default");
+    throw UsageError("--min-compression-rate", "expected a finite number (default: 2)");
   const PowerSgd standard;
   return {.matrix_approximation_rank =
               arguments.matrix_approximation_rank.value_or(standard.matrix_approximation_rank),
@@ -48,7 +50,7 @@ LocalSgd local_sgd(const DdpArguments& arguments) {
   const bool given = arguments.local_sgd_period || arguments.local_sgd_gradients;
   if (given && arguments.comm_hook != CommHook::post_local_sgd)
     throw UsageError(
-        "--local-sgd-period and --local-sgd-gradients are post_localSGD_hook's: add "
+        "--local-sgd-period and --local-sgd-gradients are options of post_localSGD_hook; add "
         "--comm-hook post_localSGD");
   const LocalSgd standard;
   return {

@@ -28,10 +28,10 @@ std::optional<std::int64_t> inputs_of(std::string_view text) {
 
 RankInputs inputs_by_rank(const std::string& value) {
   const auto wrong = [&] {
-    return WrongValue(fmt::format(
-        "{} is neither a number of batches for each rank, 10+9+10+8, nor from which to which, "
-        "90..100 (up to {})",
-        in_quotes(value), kMostInputs));
+    return WrongValue(
+        fmt::format("{} is neither the batches of each rank, such as 10+9+10+8, nor a range, such "
+                    "as 90..100 (at most {})",
+                    in_quotes(value), kMostInputs));
   };
   if (const std::size_t dots = value.find(".."); dots != std::string::npos) {
     const auto least = inputs_of(std::string_view(value).substr(0, dots));
@@ -60,9 +60,9 @@ UnevenRequest parse_uneven(const std::string& text) {
       {inputs, flag_key("divide_by_initial_world_size", parsed.divide_by_initial_world_size),
        flag_key("throw_on_early_termination", parsed.throw_on_early_termination)});
   if (std::ranges::find(given, "inputs") == given.end())
-    throw UsageError(
-        kUneven,
-        "inputs is missing: how many batches ranks have, as in inputs=10+9+10+8 or inputs=90..100");
+    throw UsageError(kUneven,
+                     "inputs is missing; state the batches of each rank, such as inputs=10+9+10+8 "
+                     "or inputs=90..100");
   return parsed;
 }
 
@@ -93,7 +93,8 @@ void add_epoch_options(CLI::App& command, EpochArguments& arguments) {
 void set_epoch(const EpochArguments& arguments, DataRequest& request) {
   const DropLast drop = arguments.drop_last;
   if (drop != DropLast::none && !arguments.dataset_size)
-    throw UsageError("--drop-last", "it is of a data set", "Add --dataset-size");
+    throw UsageError("--drop-last", "this option needs the size of the data set",
+                     "Add --dataset-size");
   if (arguments.dataset_size)
     request.set = DataSet{.size = *arguments.dataset_size,
                           .sampler_drop_last = drop == DropLast::sampler || drop == DropLast::both,

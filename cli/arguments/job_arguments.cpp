@@ -61,7 +61,7 @@ void add_recording_options(CLI::App& command, JobArguments& arguments) {
 CollectivesRequest collectives_request(const JobArguments& arguments, const TypedLine& typed) {
   const Backend backend = arguments.backend.backend;
   if (const auto option = typed.first_of(kNcclGroup); option && backend == Backend::gloo)
-    throw UsageError(*option, "it sets NCCL, which --backend gloo does not use");
+    throw UsageError(*option, "this option sets NCCL, which --backend gloo does not use");
   return {.backend = backend,
           .gloo = stated_gloo(arguments.backend),
           .tuning = collective_tuning(arguments.cluster),
@@ -102,8 +102,8 @@ JobRequest job_request(const JobArguments& arguments, const TypedLine& typed) {
 ComputeScale parse_compute_scale(const std::string& text) {
   const auto fail = [&] {
     return UsageError("--compute-scale",
-                      fmt::format("\"{}\" is not a ratio such as 2.3 or 2.3±0.2 (2 means twice as "
-                                  "fast as the recording's GPU)",
+                      fmt::format("\"{}\" is not a factor such as 2.3 or 2.3±0.2; 2 means twice as "
+                                  "fast as the recorded GPU",
                                   text));
   };
   std::string_view rest = text;
@@ -134,11 +134,11 @@ MeasuredStepRequest parse_measured_step(const std::string& text) {
   if (argument.file) return *argument.file;
   if (!argument.time)
     throw UsageError("--measured-step",
-                     fmt::format("{}; or a file of step times, FILE, FILE:KEY or FILE:KEY=UNIT",
+                     fmt::format("{}, or a file of step times: FILE, FILE:KEY or FILE:KEY=UNIT",
                                  argument.problem));
   if (*argument.time <= Duration()) throw UsageError("--measured-step", "must be longer than zero");
   if (*argument.time > kLongestStep)
-    throw UsageError("--measured-step", "a step of more than a day", "Check the unit");
+    throw UsageError("--measured-step", "a step cannot take more than a day", "Check the unit");
   return *argument.time;
 }
 

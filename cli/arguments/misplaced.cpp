@@ -80,7 +80,7 @@ std::string exchanged(std::span<char* const> line, const std::string& a, const s
 std::string remedy(const Misfit& misfit) {
   const std::string text = shell_word(misfit.text);
   if (misfit.is == Kind::cluster)
-    return misfit.expected == Kind::log ? "Name it with --cluster, and the logs taken on it as LOG"
+    return misfit.expected == Kind::log ? "Pass it with --cluster, and its logs as LOG"
                                         : fmt::format("ddpsim topo {} shows it", text);
   if (misfit.is == Kind::log)
     return fmt::format("ddpsim calibrate {} --cluster CLUSTER -o FILE reads it", text);
@@ -95,11 +95,10 @@ std::optional<Misplaced> find_misplaced(const CLI::App& command, std::span<char*
   for (const Misfit& a : misfits)
     for (const Misfit& b : misfits)
       if (a.expected == b.is && a.is == b.expected)
-        return Misplaced{
-            {fmt::format("{} is {} and {} {}: these two are the other way round", in_quotes(a.text),
-                         word_for(a.is), in_quotes(b.text), word_for(b.is)),
-             "Meant: " + exchanged(line, a.text, b.text)},
-            true};
+        return Misplaced{{fmt::format("{} is {} and {} {}; swap them", in_quotes(a.text),
+                                      word_for(a.is), in_quotes(b.text), word_for(b.is)),
+                          "Did you mean: " + exchanged(line, a.text, b.text)},
+                         true};
   for (const Misfit& misfit : misfits)
     if (complaint.find(misfit.text) != complaint.npos)
       return Misplaced{{fmt::format("{} is {}, where {} is expected", in_quotes(misfit.text),

@@ -79,7 +79,8 @@ std::vector<std::string> take_keys(const std::string& option, std::string_view t
   const char sign = commas ? '=' : ':';
   const Words words = commas ? split(text, ',') : words_of(text);
   if (words.empty())
-    fail(fmt::format("nothing is given; expected KEY{}VALUE of {}", sign, fmt::join(names, ", ")));
+    fail(fmt::format("the value is empty; expected KEY{}VALUE, with a KEY of {}", sign,
+                     fmt::join(names, ", ")));
   std::vector<std::string> given;
   for (const std::string_view word : words) {
     const std::size_t end = word.find(sign);
@@ -93,7 +94,7 @@ std::vector<std::string> take_keys(const std::string& option, std::string_view t
       fail((of.empty() ? "" : of + ": ") + unknown.message, std::move(unknown.hint));
     }
     if (end == std::string_view::npos || end + 1 == word.size())
-      fail(fmt::format("{}: a value is missing, as in {}{}…", name, name, sign));
+      fail(fmt::format("{}: the value is missing; expected {}{}VALUE", name, name, sign));
     if (std::ranges::find(given, name) != given.end()) fail(fmt::format("{} is given twice", name));
     try {
       known->take(std::string(word.substr(end + 1)));

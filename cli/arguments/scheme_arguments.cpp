@@ -72,7 +72,7 @@ void take(const Paths& option, const std::string& value) {
   for (const std::string_view path : split(value, '+')) {
     if (path.empty())
       throw WrongValue(
-          "expected blocks, none, leaves, size, or paths of modules as in layers.*+head");
+          "expected blocks, none, leaves, size, or module paths such as layers.*+head");
     paths.emplace_back(path);
   }
   option.set(std::move(paths));
@@ -86,7 +86,7 @@ void take(const Levels& option, const std::string& value) {
     const std::size_t colon = level.find(':');
     if (colon == level.npos)
       throw WrongValue(
-          fmt::format("expected PERIOD:RANKS, more of them behind a '+', as in 4:8+16:16, not {}",
+          fmt::format("expected PERIOD:RANKS, several joined by '+' as in 4:8+16:16, not {}",
                       in_quotes(value)));
     const std::int64_t period = whole_number(level.substr(0, colon), 1, kMostRanksOrSteps);
     const std::int64_t ranks = whole_number(level.substr(colon + 1), 1, kMostRanksOrSteps);
@@ -153,19 +153,20 @@ Scheme parse_scheme(const std::string& text) {
   Scheme scheme = named(name);
   if (colon == text.npos) return scheme;
   const std::vector<OptionKey> keys = keys_of(scheme);
-  if (keys.empty()) fail(fmt::format("{} takes no options here: DDP's have their own", name));
+  if (keys.empty())
+    fail(fmt::format("{} takes no options here; DDP's options are options of the command", name));
   const std::vector<std::string> given =
       take_keys("--scheme", std::string_view(text).substr(colon + 1), keys, KeyStyle::commas, name);
   const auto is_given = [&](const char* key) {
     return std::ranges::find(given, key) != given.end();
   };
   if (is_given("hierarchy") && is_given("period"))
-    throw UsageError("--scheme", "local_sgd: hierarchy has periods of its own", "Leave out period");
+    throw UsageError("--scheme", "local_sgd: hierarchy states periods itself", "Leave out period");
   const CpuOffload* offload = offload_of(scheme);
   const Zero* zero = std::get_if<Zero>(&scheme);
   const char* steps_there = zero != nullptr ? "offload_optimizer=cpu" : "cpu_offload=true";
   if (is_given("pcie") && offload == nullptr)
-    fail(fmt::format("pcie: nothing stays on the host without {}{}", steps_there,
+    fail(fmt::format("pcie: nothing is kept on the host without {}{}", steps_there,
                      zero != nullptr && zero->stage == 3 ? " or offload_param=cpu" : ""));
   for (const char* key : {"cpu_rate", "fused"})
     if (is_given(key) && (offload == nullptr || !offload->optimizer))

@@ -29,8 +29,8 @@ constexpr std::int64_t kLargestPage = 64 << 20;
 constexpr std::int64_t kLargestFile = 64 << 20;
 
 constexpr const char* kRemedy =
-    "Build it (cmake --preset wasm && cmake --build --preset wasm) and let DDPSIM_HTML name "
-    "build/wasm/ddpsim.html, or leave --interactive out";
+    "Build it with cmake --preset wasm && cmake --build --preset wasm, set "
+    "DDPSIM_HTML=build/wasm/ddpsim.html, or leave out --interactive";
 
 std::string page_at(const fs::path& place) {
   std::error_code error;
@@ -39,8 +39,7 @@ std::string page_at(const fs::path& place) {
   if (is_interactive_page(page)) return page;
   throw InputError({.file = place.string(),
                     .where = "",
-                    .message = there ? "is not ddpsim.html, which --interactive needs"
-                                     : "no such file; --interactive needs ddpsim.html",
+                    .message = there ? "is not ddpsim.html" : "does not exist",
                     .hint = kRemedy});
 }
 
@@ -54,8 +53,8 @@ std::string read_page() {
     if (!folder.empty() && fs::is_regular_file(place, error)) return page_at(place);
   throw InputError({.file = "ddpsim.html",
                     .where = "",
-                    .message = "--interactive needs this page, which is neither beside the program "
-                               "nor in ../share/ddpsim",
+                    .message = "--interactive needs this page; it is neither in the program's "
+                               "folder nor in ../share/ddpsim",
                     .hint = kRemedy});
 }
 
@@ -125,9 +124,9 @@ std::string inputs_json(const JobArguments& arguments, const TypedLine& typed) {
             files));
       } else if (given.name == "CLUSTER" && archive_named(value)) {
         throw UsageError(
-            "--interactive", "the page reads no archives",
+            "--interactive", "the page cannot read an archive",
             fmt::format(
-                "Make a cluster file of it: ddpsim calibrate {} --cluster {} -o cluster.json",
+                "Make a cluster file from it: ddpsim calibrate {} --cluster {} -o cluster.json",
                 value, value));
       } else {
         json.string(given.name == "WORKLOAD" ? value : without_folders(value, files));
@@ -156,8 +155,8 @@ std::optional<InteractivePage> interactive_page(const OutputArguments& output,
   if (!output.interactive) return std::nullopt;
   if (std::ranges::all_of(output.reports,
                           [](const std::string& file) { return file.ends_with(".json"); }))
-    throw UsageError("--interactive", "it is of the page that --report FILE.html writes",
-                     "Name one");
+    throw UsageError("--interactive", "this option changes the page that --report FILE.html writes",
+                     "Add --report FILE.html");
   std::string page = read_page();
   return InteractivePage{.html = std::move(page), .inputs = inputs_json(arguments, typed)};
 }

@@ -60,7 +60,7 @@ TimelineDifference laid_beside(const Timeline& predicted, const Timeline& measur
   if (!result)
     throw InputError({.file = file,
                       .where = "/ranks",
-                      .message = "holds none of the ranks that are simulated",
+                      .message = "contains none of the simulated ranks",
                       .hint = "Rank 0 is always among them"});
   return std::move(*result);
 }
@@ -73,25 +73,26 @@ void require_same_job(const Timeline& measured, const std::string& file, const B
   const auto ranks = said(measured, "ranks");
   if (ranks && *ranks != std::to_string(loaded.job.cluster().ranks()))
     refuse("/provenance/ranks",
-           fmt::format("was measured on {} ranks, simulated are {}", in_quotes(*ranks),
+           fmt::format("was measured on {} ranks, but {} are simulated", in_quotes(*ranks),
                        loaded.job.cluster().ranks()),
-           "Name the cluster at that size, CLUSTER@NODES or --nodes and --gpus-per-node");
+           "Set that size with CLUSTER@NODES, or with --nodes and --gpus-per-node");
   const auto library = said(measured, "backend");
   const auto backend = library ? backend_named(*library) : std::nullopt;
   if (backend && *backend != backend_of(loaded.job.model()))
     refuse("/provenance/backend",
-           fmt::format("was measured over {}, simulated is {}", in_quotes(*library),
+           fmt::format("was measured with {}, but {} is simulated", in_quotes(*library),
                        name_of(backend_of(loaded.job.model()))),
            *backend == Backend::gloo ? "Pass --backend gloo" : "Leave out --backend gloo");
   constexpr const char* kAsMeasured =
-      "Pass --bucket-cap-mb and --torch as they were when it was measured";
+      "Pass --bucket-cap-mb and --torch as they were in the measured job";
   const std::string simulated = bytes_of(buckets);
   if (const auto bytes = said(measured, "bucket_bytes"); bytes && *bytes != simulated)
     refuse("/provenance/bucket_bytes",
-           fmt::format("has buckets of {} bytes, simulated are {}", in_quotes(*bytes), simulated),
+           fmt::format("has buckets of {} bytes, but the simulated ones have {}", in_quotes(*bytes),
+                       simulated),
            kAsMeasured);
   if (const std::size_t count = buckets_reduced(measured); count > 0 && count != buckets.size())
-    refuse("/ranks", fmt::format("has {} buckets, simulated are {}", count, buckets.size()),
+    refuse("/ranks", fmt::format("has {} buckets, but {} are simulated", count, buckets.size()),
            kAsMeasured);
 }
 
@@ -99,8 +100,8 @@ std::optional<std::string> another_workload(const Timeline& measured, const Buil
   const auto workload = said(measured, "workload");
   if (!workload || loaded.job.workload().name.empty() || *workload == loaded.job.workload().name)
     return std::nullopt;
-  return fmt::format("--measured is of workload {}, simulated is {}: another job?", *workload,
-                     loaded.job.workload().name);
+  return fmt::format("--measured shows workload {}, but {} is simulated; is it another job?",
+                     *workload, loaded.job.workload().name);
 }
 
 Timeline described(const SimulationResult& result, const Job& job) {

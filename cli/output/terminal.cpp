@@ -23,7 +23,7 @@ std::string names_a_file_of(const std::string& name, std::string_view expected,
                             std::string_view what) {
   const std::string ending = std::filesystem::path(name).extension().string();
   if (ending.empty() || ending == expected) return names_a_file(name);
-  return fmt::format("\"{}\" is no name of {}; expected FILE{}", name, what, expected);
+  return fmt::format("\"{}\" is not the name of {}; expected FILE{}", name, what, expected);
 }
 std::string names_a_figure(const std::string& name) {
   return names_a_file_of(name, ".svg", "an SVG figure");
@@ -36,7 +36,7 @@ std::string names_a_page(const std::string& name) {
 }  // namespace
 
 std::string names_a_file(const std::string& name) {
-  return name.empty() ? "an empty name is no file" : "";
+  return name.empty() ? "the name of the file is empty" : "";
 }
 
 void add_json_option(CLI::App& command, bool& json) {

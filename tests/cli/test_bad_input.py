@@ -148,12 +148,12 @@ USAGE_ERRORS = [
     *(
         ([*SIMULATE, "--data-loader", keys], ["--data-loader: ", says])
         for keys, says in [
-            ("batch=9ms,sample=1ms", "sample for one. Leave one out"),
-            ("num_workers=2", "what a batch takes is missing"),
+            ("batch=9ms,sample=1ms", "for one sample. Leave one of them out"),
+            ("num_workers=2", "the time to load a batch is missing"),
             ("batch=9ms,storage=2GBps", "sample_bytes=SIZE belong together"),
             ("batch=9ms,sample_bytes=110KB", "sample_bytes=SIZE belong together"),
             ("batch=9ms,prefetch_factor=2", "refuses it without num_workers"),
-            ("batch=9ms,worker_start=1s", "num_workers=0 has no workers to start"),
+            ("batch=9ms,worker_start=1s", "with num_workers=0 there are no workers to start"),
             ("batch=9ms,cores=4", "num_workers=0 has none"),
             ("batch=9ms,non_blocking=true", "Add pin_memory=true"),
             ("batch=9ms,pcie=12GBps", "nothing is copied without batch_bytes=SIZE"),

@@ -314,7 +314,7 @@ class DataLoading(unittest.TestCase):
 
     def test_impossible_loaders_are_refused(self):
         for words, said in (
-            ("batch=1ms,sample=1ms", "Leave one out"),
+            ("batch=1ms,sample=1ms", "Leave one of them out"),
             ("storage=1GBps,batch=1ms", "belong together"),
             ("num_workers=2,batch=1ms,pin_memory=true", "batch_bytes"),
             ("batch=601s", "600s"),

@@ -77,8 +77,8 @@ class Measured(unittest.TestCase):
 
         sizes = said["provenance"]["bucket_bytes"]
         for provenance, options, where, remedy in (
-            ({"ranks": "16"}, [], '/provenance/ranks: was measured on "16" ranks, simulated are 2', "@NODES"),
-            ({"backend": "c10d-gloo"}, [], "/provenance/backend: was measured over", "--backend gloo"),
+            ({"ranks": "16"}, [], '/provenance/ranks: was measured on "16" ranks, but 2 are simulated', "@NODES"),
+            ({"backend": "c10d-gloo"}, [], "/provenance/backend: was measured with", "--backend gloo"),
             ({}, ["--bucket-cap-mb", "1"], "/provenance/bucket_bytes: has buckets of", "--bucket-cap-mb"),
             ({"bucket_bytes": sizes + " 4"}, [], "/provenance/bucket_bytes: has buckets of", "--bucket-cap-mb"),
         ):
@@ -107,7 +107,7 @@ class Measured(unittest.TestCase):
         written = self.folder / "t.json"
         run = ddpsim(*JOB, "--measured", str(wrong), "--timeline", str(written))
         self.assertEqual(run.code, 3)
-        self.assertIn("holds none of the ranks that are simulated. Rank 0 is always among them", run.err)
+        self.assertIn("contains none of the simulated ranks. Rank 0 is always among them", run.err)
         self.assertFalse(written.exists())
 
 

@@ -37,7 +37,7 @@ class Misplaced(unittest.TestCase):
             self.assertEqual(outcome.err, f"ddpsim: {sentence}\n")
 
     def swapped(self, typed, first, second, meant):
-        self.refused(USAGE, typed, f"{first} and {second}: these two are the other way round. Meant: ddpsim {meant}")
+        self.refused(USAGE, typed, f"{first} and {second}; swap them. Did you mean: ddpsim {meant}")
 
     def test_cluster_first_workload_second(self):
         for cluster in ("dgx1v", "p3dn@2", "mixed.json", "two-v100.xml", "four-a100.txt"):
@@ -104,8 +104,8 @@ class Misplaced(unittest.TestCase):
             ),
             (
                 ["calibrate", "dgx1v", "--cluster", "dgx1v", "-o", "lab.json"],
-                '"dgx1v" is a cluster, where a log is expected. Name it with --cluster, and the logs '
-                "taken on it as LOG",
+                '"dgx1v" is a cluster, where a log is expected. Pass it with --cluster, and its '
+                "logs as LOG",
             ),
             (
                 ["simulate", "log.txt", "dgx1v"],

@@ -467,7 +467,7 @@ class Nccl(OnTheTinyJob):
             outcome = ddpsim("simulate", *self.job, *GLOO, *option)
             self.assertEqual(
                 (outcome.code, outcome.err),
-                (2, f"ddpsim: {option[0]}: it sets NCCL, which --backend gloo does not use\n"),
+                (2, f"ddpsim: {option[0]}: this option sets NCCL, which --backend gloo does not use\n"),
             )
 
 

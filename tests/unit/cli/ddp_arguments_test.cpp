@@ -119,17 +119,19 @@ TEST_CASE(
 
 TEST_CASE("DDP on the command line: options of a hook stand beside that hook alone") {
   const std::string of_power =
-      "--matrix-approximation-rank and --min-compression-rate are powerSGD_hook's: add --comm-hook "
+      "--matrix-approximation-rank and --min-compression-rate are options of powerSGD_hook; add "
+      "--comm-hook "
       "powersgd";
   CHECK(typed_complaint({"--matrix-approximation-rank", "2"}) == of_power);
   CHECK(typed_complaint({"--min-compression-rate", "2", "--comm-hook", "fp16"}) == of_power);
   const std::string of_local =
-      "--local-sgd-period and --local-sgd-gradients are post_localSGD_hook's: add --comm-hook "
+      "--local-sgd-period and --local-sgd-gradients are options of post_localSGD_hook; add "
+      "--comm-hook "
       "post_localSGD";
   CHECK(typed_complaint({"--local-sgd-period", "2"}) == of_local);
   CHECK(typed_complaint({"--local-sgd-gradients", "node"}) == of_local);
   CHECK(typed_complaint({"--comm-hook", "powersgd", "--min-compression-rate", "nan"}) ==
-        "--min-compression-rate: a finite number is needed, 2 by default");
+        "--min-compression-rate: expected a finite number (default: 2)");
 }
 
 TEST_CASE("DDP on the command line: MiB are finite and not negative, in lists too") {

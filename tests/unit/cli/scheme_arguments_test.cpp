@@ -189,10 +189,13 @@ TEST_CASE("--scheme: a key that there is not, one without a value, one given twi
             .starts_with("--scheme: fsdp2: \"strategy\" is not one of"));
   CHECK(scheme_complaint("zero2:wrap=none").starts_with("--scheme: zero2: \"wrap\" is not one of"));
   CHECK(scheme_complaint("ddp:wrap=none") ==
-        "--scheme: ddp takes no options here: DDP's have their own");
-  CHECK(scheme_complaint("ddp:") == "--scheme: ddp takes no options here: DDP's have their own");
-  CHECK(scheme_complaint("fsdp1:wrap") == "--scheme: wrap: a value is missing, as in wrap=…");
-  CHECK(scheme_complaint("fsdp1:wrap=") == "--scheme: wrap: a value is missing, as in wrap=…");
+        "--scheme: ddp takes no options here; DDP's options are options of the command");
+  CHECK(scheme_complaint("ddp:") ==
+        "--scheme: ddp takes no options here; DDP's options are options of the command");
+  CHECK(scheme_complaint("fsdp1:wrap") ==
+        "--scheme: wrap: the value is missing; expected wrap=VALUE");
+  CHECK(scheme_complaint("fsdp1:wrap=") ==
+        "--scheme: wrap: the value is missing; expected wrap=VALUE");
   CHECK(scheme_complaint("fsdp1:group=2,group=2") == "--scheme: group is given twice");
   CHECK(scheme_complaint("fsdp1:") != "");
   CHECK(scheme_complaint("fsdp1:group=2,") != "");
@@ -211,7 +214,7 @@ TEST_CASE("--scheme: values that a key does not take") {
   CHECK(scheme_complaint("fsdp1:param_dtype=int8")
             .starts_with("--scheme: param_dtype: \"int8\" is not one of bf16"));
   CHECK(scheme_complaint("fsdp1:wrap=+a") ==
-        "--scheme: wrap: expected blocks, none, leaves, size, or paths of modules as in "
+        "--scheme: wrap: expected blocks, none, leaves, size, or module paths such as "
         "layers.*+head");
   CHECK(scheme_complaint("fsdp1:wrap=a+") != "");
   CHECK(scheme_complaint("fsdp1:wrap=a++b") != "");
@@ -255,10 +258,10 @@ TEST_CASE("--scheme: values that a key does not take") {
     CHECK(scheme_complaint(fmt::format("local_sgd:hierarchy={}", value)) != "");
   }
   CHECK(scheme_complaint("local_sgd:hierarchy=4") ==
-        "--scheme: hierarchy: expected PERIOD:RANKS, more of them behind a '+', as in 4:8+16:16, "
+        "--scheme: hierarchy: expected PERIOD:RANKS, several joined by '+' as in 4:8+16:16, "
         "not \"4\"");
   CHECK(scheme_complaint("local_sgd:hierarchy=2:4,period=4") ==
-        "--scheme: local_sgd: hierarchy has periods of its own. Leave out period");
+        "--scheme: local_sgd: hierarchy states periods itself. Leave out period");
   CHECK(scheme_complaint("slowmo:slowmo_frequency=0") != "");
 }
 
@@ -312,11 +315,11 @@ TEST_CASE("--scheme: the last number that a key takes, and the first that it ref
 
 TEST_CASE("--scheme: rates of a host need something that stays there") {
   CHECK(scheme_complaint("fsdp1:pcie=20") ==
-        "--scheme: pcie: nothing stays on the host without cpu_offload=true");
+        "--scheme: pcie: nothing is kept on the host without cpu_offload=true");
   CHECK(scheme_complaint("zero2:pcie=20") ==
-        "--scheme: pcie: nothing stays on the host without offload_optimizer=cpu");
+        "--scheme: pcie: nothing is kept on the host without offload_optimizer=cpu");
   CHECK(scheme_complaint("zero3:pcie=20") ==
-        "--scheme: pcie: nothing stays on the host without offload_optimizer=cpu or "
+        "--scheme: pcie: nothing is kept on the host without offload_optimizer=cpu or "
         "offload_param=cpu");
   CHECK(scheme_complaint("zero3:pcie=20,offload_param=cpu") == "");
   CHECK(scheme_complaint("zero3:cpu_rate=20,offload_param=cpu") ==
