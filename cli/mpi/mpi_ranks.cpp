@@ -1,4 +1,4 @@
-// Ranks over MPI: all that ddpsim knows of MPI. Errors of MPI's own end the job, as MPI has it.
+// Ranks over MPI: the only code of ddpsim that calls MPI. An error in MPI ends the job, which is MPI's default.
 #include <mpi.h>
 #include <sched.h>
 
@@ -13,8 +13,8 @@ namespace {
 
 constexpr int kTag = 0;
 
-/// CPUs this process may run on, shared evenly with the ranks of this host that may run there, too: launchers bind
-/// each rank to CPUs of its own, several to the same, or none to any.
+/// Returns how many CPUs this process may use: its own, divided evenly among the ranks of this host that share any of them.
+/// Launchers bind each rank to CPUs of its own, several ranks to the same CPUs, or none.
 int cpus_left() {
   MPI_Comm host = MPI_COMM_NULL;
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
@@ -37,7 +37,8 @@ int cpus_left() {
 class MpiRanks : public Ranks {
  public:
   MpiRanks() {
-    int given = 0;  // other threads than this one never call MPI: every MPI gives as much
+    // Only this thread calls MPI. Every MPI supports that, so the result is not checked.
+    int given = 0;
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &given);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);

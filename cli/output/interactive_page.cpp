@@ -68,7 +68,7 @@ struct HeldFile {
   std::string content;
 };
 
-/// By its last name; where a file of another folder has that already, with a number in front.
+/// Stores a file under its last name, with a number in front if a file of another folder has that name. Returns the name.
 std::string hold(const fs::path& path, std::string content, std::vector<HeldFile>& files) {
   const std::string last = last_name(path);
   std::string name = last;
@@ -78,7 +78,8 @@ std::string hold(const fs::path& path, std::string content, std::vector<HeldFile
   return name;
 }
 
-/// A value in which a file stands by its last name: whole, in front of @NODES or :COLUMN, behind switches:.
+/// Stores the files that a value names, and returns the value with their last names. A file may be the whole value or a word of it,
+/// follow "switches:", or come before @NODES or :COLUMN.
 std::string without_folders(const std::string& value, std::vector<HeldFile>& files) {
   const auto held = [&](const std::string& path) -> std::optional<std::string> {
     std::error_code error;
@@ -112,7 +113,7 @@ std::string inputs_json(const JobArguments& arguments, const TypedLine& typed) {
   json.key("given").begin_array();
   for (const TypedLine::Given& given : typed.given({"simulate", "tune"})) {
     std::error_code error;
-    // What a trace is read with went into the workload.
+    // These options have already been applied to the workload.
     if (given.name == "--model" || given.name == "--timing") continue;
     json.begin_array();
     json.string(given.name);

@@ -1,4 +1,4 @@
-// --interactive: the page with the simulator inside, and what it starts from.
+// --interactive: the page with the simulator inside, and the inputs it starts from.
 #pragma once
 
 #include <optional>
@@ -9,9 +9,9 @@
 
 namespace ddpsim {
 
-/// The page, and what was typed in a form that needs nothing of this machine: the workload as it was read, other files as
-/// they lie, each by its last name; absent where nobody asks for it. The page is what the environment's DDPSIM_HTML names, else
-/// ddpsim.html beside the program or in ../share/ddpsim. Throws UsageError and InputError.
+/// Returns the page and everything it needs from this machine: the workload as it was read, and other files unchanged under their
+/// last names. Returns nothing without --interactive. The page is the file that DDPSIM_HTML names, else ddpsim.html in the program's
+/// folder or in ../share/ddpsim. Throws UsageError and InputError.
 std::optional<InteractivePage> interactive_page(const OutputArguments& output,
                                                 const JobArguments& arguments,
                                                 const TypedLine& typed);

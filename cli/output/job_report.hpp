@@ -1,4 +1,4 @@
-// What every report says of a job beside its result.
+// The parts of a report that describe the job.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@ namespace ddpsim {
 
 ReportContext context_of(const BuiltJob& built);
 
-/// What the GPU does with a step of this job.
+/// Returns where the GPU spends a step of this job, its speed and its data loading.
 ReportedStep reported_step(const Job& job, const StepTimes& times);
 
-/// `next`, but where a profiler may have made the waits that lead: then to measure a step without it.
+/// Returns the next command to run: `next`, or `command` with --measured-step if the profiler may have caused the largest waits.
 std::string next_or_measure(const Job& job, TypedLine typed, const char* command, std::string next);
 
 }  // namespace ddpsim

@@ -23,7 +23,7 @@ std::optional<std::string> said(const Timeline& timeline, std::string_view key) 
   return std::nullopt;
 }
 
-/// Of every ddpsim-real backend, "c10d-gloo", and of PyTorch's names, "nccl".
+/// Returns the library of a backend as ddpsim-real ("c10d-gloo") or PyTorch ("nccl") names it.
 std::optional<Backend> backend_named(std::string_view text) {
   for (const Backend backend : {Backend::gloo, Backend::nccl})
     if (text.find(name_of(backend)) != std::string_view::npos) return backend;

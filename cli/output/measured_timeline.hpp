@@ -1,4 +1,4 @@
-// A measured step laid beside the simulated one: only where both are of one job.
+// A measured step beside the simulated one. Both must be of the same job.
 #pragma once
 
 #include <optional>
@@ -14,19 +14,19 @@ namespace ddpsim {
 
 Timeline read_timeline(const std::string& file);
 
-/// Throws InputError where no rank is in both.
+/// Throws InputError if the two have no rank in common.
 TimelineDifference laid_beside(const Timeline& predicted, const Timeline& measured,
                                const std::string& file);
 
-/// Throws InputError where the timeline, by what it says of itself or by its spans, has other ranks,
-/// another backend or other buckets than are simulated: then no difference would mean anything.
+/// Throws InputError if the provenance or the spans of the timeline show other ranks, another backend or other buckets than are
+/// simulated. A difference would then mean nothing.
 void require_same_job(const Timeline& measured, const std::string& file, const BuiltJob& loaded,
                       const std::vector<BucketResult>& buckets);
 
-/// Names of workloads are people's own: another one is only remarked upon.
+/// Returns a warning if the workloads have different names. That is no error, because people choose these names themselves.
 std::optional<std::string> another_workload(const Timeline& measured, const BuiltJob& loaded);
 
-/// The simulated timeline with what require_same_job reads.
+/// Returns the simulated timeline with the provenance that require_same_job reads.
 Timeline described(const SimulationResult& result, const Job& job);
 
 }  // namespace ddpsim

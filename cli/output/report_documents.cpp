@@ -11,7 +11,7 @@
 namespace ddpsim {
 namespace {
 
-/// The same job, its buckets set as recommended.
+/// Returns the job with the recommended bucket settings.
 Job as_recommended(const Job& current, const Recommendation& recommended) {
   SimulationOptions options = current.options();
   options.buckets.reset();

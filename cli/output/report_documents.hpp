@@ -1,4 +1,4 @@
-// Steps as --report draws them.
+// The documents of steps that --report draws.
 #pragma once
 
 #include <optional>
@@ -11,25 +11,25 @@
 
 namespace ddpsim {
 
-/// What a step of this job, or of other settings of it, is reported as.
+/// Returns the report of a step of this job, possibly with other settings.
 SimulateReport step_report(const BuiltJob& loaded, const PeakMemory& memory,
                            SimulationResult result);
 
-/// Its result and its timeline: "result" and "timeline", behind `prefix`.
+/// Returns the documents "result" and "timeline" of a step, their names after `prefix`.
 std::vector<ReportDocument> step_documents(const SimulateReport& step,
                                            const std::string& prefix = "");
 
-/// Where the recorded step is of the same work as the simulated one.
+/// Returns the recorded step if it did the same work as the simulated one.
 std::optional<Timeline> recorded_step(const BuiltJob& loaded);
 
-/// "recorded_timeline", of recorded_step; else nothing.
+/// Returns the document "recorded_timeline" if there is a recorded_step.
 std::vector<ReportDocument> recorded_documents(const BuiltJob& loaded);
 
-/// Today's step, and the recorded one of the same work where there is one.
+/// Returns the documents of the step with current settings, and of the recorded step if it did the same work.
 std::vector<ReportDocument> current_steps(const Job& current, const BuiltJob& loaded,
                                           const PeakMemory& memory);
 
-/// Of `tune`: these, and the step with the recommended setting where there is one.
+/// Returns the documents of current_steps and, if `tune` recommends a setting, of the step with it.
 std::vector<ReportDocument> tuned_steps(const Job& current, const Recommendation& recommended,
                                         const BuiltJob& loaded, const PeakMemory& memory);
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kPageLines = 25;
 
-/// A name that promises another format would be a file nobody can open.
+/// Refuses a name with the ending of another format, because nobody could open that file.
 std::string names_a_file_of(const std::string& name, std::string_view expected,
                             std::string_view what) {
   const std::string ending = std::filesystem::path(name).extension().string();
@@ -118,7 +118,7 @@ void add_threads_option(CLI::App& command, int& threads) {
 
 namespace {
 
-/// The first line, whole; tables that a program may read begin theirs with "# ".
+/// Returns the first line without wrapping, and without the "# " of tables that programs may read.
 std::string verdict(const Answer& answer) {
   constexpr int kUnwrapped = 2000;
   std::string line = answer.text({.width = kUnwrapped});
@@ -145,7 +145,7 @@ std::string write_reports(const Answer& answer, const std::vector<std::string>& 
   return written;
 }
 
-/// As a terminal of this style shows it.
+/// Returns the text for a terminal of this style.
 std::string text_of(const Answer& answer, const OutputArguments& arguments, TerminalStyle style) {
   style.most_lines = arguments.verbose ? 0 : kPageLines;
   std::string text = answer.text(style);

@@ -1,4 +1,4 @@
-// How the terminal takes it, and where results go: data on stdout, everything else on stderr.
+// Output of commands: which options it has, and where it goes. Data goes to stdout, everything else to stderr.
 #pragma once
 
 #include <functional>
@@ -19,62 +19,65 @@ namespace ddpsim {
 
 struct OutputArguments {
   bool json = false;
-  bool quiet = false;    ///< the first line alone
-  bool verbose = false;  ///< all there is to say, not only what fits a page
+  bool quiet = false;    ///< only the first line
+  bool verbose = false;  ///< without a limit on lines
   std::optional<std::string> text;
   std::optional<std::string> csv;
   std::optional<std::string> timeline;
   std::optional<std::string> plot;
-  std::optional<std::string> plot_cost;  ///< of `compare`
+  std::optional<std::string> plot_cost;  ///< only in `compare`
   std::vector<std::string> reports;
-  bool interactive = false;  ///< of `simulate` and `tune`: the report has the simulator inside
-  std::optional<std::string> plan;  ///< of `advise`: --export
+  /// Whether the report contains the simulator; only in `simulate` and `tune`.
+  bool interactive = false;
+  std::optional<std::string> plan;  ///< --export of `advise`
 };
 
-/// Of options that name a file to write: why CLI11 should refuse it, empty where it should not.
+/// Checks the name of a file to write. Returns why CLI11 should refuse it, or nothing.
 std::string names_a_file(const std::string& name);
-/// --json, of commands that print a document anyway, or write one.
+/// Adds --json, in commands that always print or write a document.
 void add_json_option(CLI::App& command, bool& json);
-/// --json and --text: of commands whose answer is a document and a text.
+/// Adds --json and --text.
 void add_form_options(CLI::App& command, OutputArguments& arguments);
+/// Adds --json, --text, --csv and, if asked, --timeline.
 void add_output_options(CLI::App& command, OutputArguments& arguments, bool with_timeline);
-/// --plot: of commands whose answer is a curve.
+/// Adds --plot, in commands whose answer is a curve.
 CLI::Option* add_plot_option(CLI::App& command, OutputArguments& arguments);
-/// --report: of commands whose documents the page draws.
+/// Adds --report, in commands whose documents the page can draw.
 void add_report_option(CLI::App& command, OutputArguments& arguments);
-/// --interactive: of commands that the page with the simulator inside asks.
+/// Adds --interactive, in commands that the page with the simulator can run.
 void add_interactive_option(CLI::App& command, OutputArguments& arguments);
-/// --plot-cost: of commands that count what something costs.
+/// Adds --plot-cost, in commands that count costs.
 void add_plot_cost_option(CLI::App& command, OutputArguments& arguments);
-/// --quiet, --verbose: of commands whose first line is the verdict.
+/// Adds --quiet and --verbose, in commands whose first line is the verdict.
 void add_length_options(CLI::App& command, OutputArguments& arguments);
-/// --threads, of every command that simulates independent points.
+/// Adds --threads, in commands that simulate independent points.
 void add_threads_option(CLI::App& command, int& threads);
 
-/// What a command has to say, in each of its forms; only what was asked for is made.
+/// The answer of a command in each form. Only the requested forms are made.
 struct Answer {
   std::function<std::string()> json;
   std::function<std::string(const TerminalStyle&)> text;
   std::function<std::string()> csv = {};
   std::function<std::string()> plot = {};       ///< SVG
   std::function<std::string()> plot_cost = {};  ///< SVG
-  /// Of the file with that name: FILE.json is ddpsim.timeline/1, any other Perfetto's.
+  /// Returns the content of this file: ddpsim.timeline/1 for FILE.json, otherwise a Perfetto trace.
   std::function<std::string(const std::string& file)> timeline = {};
-  /// As a module of Python or, FILE.csv, for NCCL's tuner plugin.
+  /// Returns the content of this file: a table for NCCL's tuner plugin for FILE.csv, otherwise a Python module.
   std::function<std::string(const std::string& file)> plan = {};
-  std::string command = {};  ///< that gives the same answer again; a report names it
-  /// What a report draws.
+  /// The command that gives the same answer again; the report shows it.
+  std::string command = {};
+  /// The documents that a report draws.
   std::function<std::vector<ReportDocument>()> documents = {};
-  /// Of --interactive: what the report goes on from; else empty.
+  /// With --interactive, the page with the simulator.
   std::optional<InteractivePage> page = {};
 };
-/// The files it names, for `require_own_outputs`.
+/// Returns the files to write, for `require_own_outputs`.
 std::vector<NamedOutput> named_outputs(const OutputArguments& arguments);
 
-/// Files first, so that no answer speaks of one that could not be written; a text names them.
+/// Writes the files, then prints the answer. The text names the files, so they must exist first.
 void deliver(const Answer& answer, const OutputArguments& arguments);
 
-/// Width and colour of standard output; NO_COLOR and pipes give plain text.
+/// Returns width and colour of standard output. With NO_COLOR or in a pipe, text has no colour.
 TerminalStyle terminal_style();
 
 }  // namespace ddpsim

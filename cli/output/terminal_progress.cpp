@@ -27,8 +27,8 @@ TerminalProgress::TerminalProgress(std::string parts, Interrupt interrupt)
   if (interrupt_ == Interrupt::ends) return;
   struct sigaction action {};
   action.sa_handler = note;
-  action.sa_flags =
-      static_cast<int>(SA_RESETHAND);  // whoever does not want to wait interrupts again
+  // The second interrupt then ends the program.
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, &action, &before_);
 }
 
@@ -44,7 +44,7 @@ void TerminalProgress::take_away() {
 bool TerminalProgress::go_on(std::size_t done, std::size_t total) {
   if (noted != 0) return false;
   const Clock::time_point now = Clock::now();
-  if (done <= done_) stretch_ = heard_;
+  if (done <= done_) phase_ = heard_;
   done_ = done;
   heard_ = now;
   if (done == total) {
@@ -52,7 +52,7 @@ bool TerminalProgress::go_on(std::size_t done, std::size_t total) {
     return true;
   }
   if (!on_terminal_ || now - begin_ < kPatience || (line_ && now - shown_ < kBetween)) return true;
-  const double passed = std::chrono::duration<double>(now - stretch_).count();
+  const double passed = std::chrono::duration<double>(now - phase_).count();
   const auto left = static_cast<double>(total - done) / static_cast<double>(done) * passed;
   std::fputs(fmt::format("{}{} of {} {}, {:.0f} s left{}", kTakenAway, done, total, parts_,
                          std::ceil(left),

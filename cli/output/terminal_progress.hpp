@@ -1,7 +1,7 @@
-// Tells a person at a terminal how long an answer will still take, and lets an interrupt end it early with what is done.
-// Where what is done does not go on from where it was, another stretch of the work has begun, and the time left is its.
+// Shows at a terminal how long an answer still takes, and can end it early on an interrupt and keep the parts that are done.
 //
-// Nothing is printed in the first seconds, nor where standard error is no terminal. The line is taken away behind the last part.
+// If the number of finished parts does not grow, a new phase of the work has begun, and the time left is that of the new phase.
+// Nothing is printed in the first seconds or if standard error is not a terminal. The line is erased after the last part.
 #pragma once
 
 #include <chrono>
@@ -15,10 +15,12 @@ namespace ddpsim {
 class TerminalProgress : public Progress {
  public:
   enum class Interrupt {
-    keeps,  ///< noted, not obeyed, and what is done is kept; the second one ends the program
-    ends    ///< the program, as everywhere: what is done is no answer
+    /// Stops the work and keeps the finished parts. A second interrupt ends the program.
+    keeps,
+    /// Ends the program, because finished parts alone are no answer.
+    ends
   };
-  /// `parts` names them: "iterations".
+  /// `parts` is the name of the parts, such as "iterations".
   explicit TerminalProgress(std::string parts, Interrupt interrupt = Interrupt::keeps);
   ~TerminalProgress() override;
   TerminalProgress(const TerminalProgress&) = delete;
@@ -35,10 +37,11 @@ class TerminalProgress : public Progress {
   const bool on_terminal_;
   const Clock::time_point begin_ = Clock::now();
   Clock::time_point shown_ = begin_;
-  Clock::time_point stretch_ = begin_;  ///< when it began
-  std::size_t done_ = 0;                ///< of it, when last heard
+  Clock::time_point phase_ = begin_;  ///< when it began
+  // The last report of progress.
+  std::size_t done_ = 0;
   Clock::time_point heard_ = begin_;
-  bool line_ = false;  ///< there is one to take away
+  bool line_ = false;  ///< whether a line is shown
   struct sigaction before_ {};
 };
 

@@ -13,7 +13,7 @@
 namespace ddpsim {
 namespace {
 
-/// The batch of each GPU that makes up the global one.
+/// Returns the batch per GPU that makes up the global batch.
 std::int64_t batch_of_each(std::int64_t global_batch, int ranks) {
   if (global_batch % ranks != 0)
     throw UsageError(fmt::format("--global-batch {}", global_batch),
@@ -28,7 +28,7 @@ void add_candidate_options(CLI::App& command, CandidateArguments& arguments) {
   hide_run_options(command);
   for (const char* name : {"--bucket-cap-mb", "--comm-hook", "--accumulate", "--batch"})
     uncommon(command.get_option(name));
-  // What one job has once, several have for each cluster or for each GPU.
+  // These options take one value in a job. Here they take one for each cluster or GPU.
   for (const char* name : {"CLUSTER", "--scheme", "--gpu", "--compute-scale", "--measured-step"})
     command.remove_option(command.get_option(name));
   add_schemes_option(command, arguments.schemes);

@@ -1,5 +1,5 @@
-// What is asked of each of several clusters a workload is held against: a job's options, but those that one job has
-// once are given cluster by cluster or GPU by GPU.
+// Options of commands that run a workload on several clusters. They are the options of a job, except that some of them take a value
+// for each cluster or GPU.
 #pragma once
 
 #include <cstdint>
@@ -25,24 +25,25 @@ struct CandidateArguments {
   std::optional<std::int64_t> global_batch;
 };
 
-/// All but CLUSTER.
+/// Adds all options and WORKLOAD, but not CLUSTER.
 void add_candidate_options(CLI::App& command, CandidateArguments& arguments);
 
-/// What --measured-step LABEL=104ms says of this candidate, if it is of this one. A label may hold any character.
+/// Returns "104ms" of --measured-step LABEL=104ms if LABEL is this candidate's. A label may contain any character.
 std::optional<std::string> own_step(const std::string& text, const Candidate& candidate);
 
-/// The scheme of the candidate as typed; absent: DDP, because nobody asked.
+/// Returns the candidate's scheme as typed; nothing means DDP.
 std::optional<std::string> scheme_text_of(const Candidate& candidate,
                                           const CandidateArguments& arguments);
 
-/// What is asked of the candidate, after `gpus`, and its job, called by its label. Its ranks and memory go to `known` as soon
-/// as they are. Throws InputError or UsageError where there is no answer for it.
+/// A candidate, its request with the GPU settings applied, and its job, which has the candidate's label.
 struct LoadedCandidate {
   Candidate candidate;
   JobRequest request;
   BuiltJob loaded;
   PeakMemory memory;
 };
+/// Loads a candidate. Stores its ranks and memory in `known` as soon as they are known. Throws InputError or UsageError if the
+/// candidate has no answer.
 LoadedCandidate load_candidate(const Candidate& candidate, const CandidateArguments& arguments,
                                const JobRequest& request, const LoadedWorkload& workload,
                                GpuSettings& gpus, NotCompared& known,

@@ -14,11 +14,12 @@
 namespace ddpsim {
 namespace {
 
-/// The label in front of "=", where there is one.
+/// Returns the label before "=", if any.
 std::string_view given_label(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == text.npos || equals == 0 || equals + 1 == text.size()) return {};
-  if (text.starts_with('-')) return {};  // it looks like an option, and is shown whole
+  // The text looks like an option, so errors show all of it.
+  if (text.starts_with('-')) return {};
   const std::string_view label = std::string_view(text).substr(0, equals);
   std::error_code error;
   const bool in_a_name =
@@ -37,7 +38,7 @@ bool is_line(const Candidate& candidate) {
   return !candidate.given && candidate.cluster.find(' ') != std::string::npos;
 }
 
-/// Several lines are called by the words that not all of them have. A single one has none of its own: it keeps its label.
+/// Names each of several one-line clusters after the words that not all of them have. A single one keeps its label.
 void name_lines_apart(std::vector<Candidate>& candidates) {
   std::map<std::string, std::size_t> lines_with;
   std::size_t lines = 0;

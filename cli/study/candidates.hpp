@@ -1,5 +1,5 @@
-// What a command lays side by side: clusters, typed one by one, as ranges, with labels, each under every scheme asked for;
-// each with a name of its own.
+// The candidates that a command compares: clusters or ranges of clusters, with labels, each under every requested scheme. Every
+// candidate has its own name.
 #pragma once
 
 #include <cstddef>
@@ -10,34 +10,38 @@
 
 namespace ddpsim {
 
-/// A cluster or a range of clusters that somebody wants compared, and what is said of it alone. Only `cluster` is parsed further.
+/// A cluster or a range of clusters to compare, with its own options. Only `cluster` is parsed further.
 struct CandidateRequest {
   std::string cluster;
-  std::optional<std::string> label{};          ///< any text, also an empty one
+  std::optional<std::string> label{};          ///< any text, also empty
   std::optional<std::string> price{};          ///< "31.2/node_hour"
   std::optional<std::string> measured_step{};  ///< "104ms", or FILE
 };
 
-/// Splits "LABEL=CLUSTER" as a user types it. Such a label holds none of ":/@{}" and does not begin with "-".
+/// Splits "LABEL=CLUSTER" as a user types it. Its label contains none of ":/@{}" and does not begin with "-".
 CandidateRequest typed_candidate(const std::string& text);
 
 struct Candidate {
-  std::string cluster;                 ///< as every other command takes it
-  std::string label;                   ///< in reports: given, or what tells it from the others
-  std::optional<std::string> given{};  ///< the label that was asked for, shared by a whole range
-  std::size_t request = 0;             ///< which of the requests it is of
-  std::string scheme{};  ///< as --scheme takes it; empty where at most one was asked for
+  /// One cluster, as every other command takes it.
+  std::string cluster;
+  /// The name in reports: the label given, or the words that differ from other candidates.
+  std::string label;
+  /// The label that was typed, which all clusters of a range share.
+  std::optional<std::string> given{};
+  /// Index of the request.
+  std::size_t request = 0;
+  /// Value of --scheme; empty if at most one scheme was requested.
+  std::string scheme{};
   std::optional<std::string> price{};          ///< of the request
   std::optional<std::string> measured_step{};  ///< of the request
 
-  /// Whether a price or a measured step given to `name` is this one's: its label, what was typed, or the label of its range.
+  /// Returns whether `name` means this candidate: its label, the cluster as typed, or the label of its range.
   bool is_called(std::string_view name) const;
 };
 
-/// One candidate for each cluster of each request's range (cluster_ranges). Throws InputError, or UsageError where two
-/// candidates were given one label.
-/// With several schemes each candidate is one cluster under one of them, called by both, or by the scheme alone where there
-/// is but one cluster.
+/// Returns a candidate for each cluster of each request's range (cluster_ranges). With several schemes, each candidate is one cluster
+/// under one scheme, named after both, or only after the scheme if there is one cluster. Throws InputError, or UsageError if two
+/// candidates were given the same label.
 std::vector<Candidate> candidates(const std::vector<CandidateRequest>& requests,
                                   const std::vector<std::string>& schemes = {});
 

@@ -1,4 +1,4 @@
-// What is asked of `compare`.
+// Arguments of `compare`.
 #pragma once
 
 #include <optional>
@@ -19,8 +19,8 @@ struct CompareArguments : CandidateArguments {
   ElasticArguments elastic;
   std::vector<std::string> workloads;  ///< --workload
   std::vector<std::string> clusters;
-  std::optional<StudyBeside>
-      study;  ///< --study; its workloads and candidates stand before those that were typed
+  /// --study; its workloads and candidates come before the typed ones.
+  std::optional<StudyBeside> study;
   std::optional<double> samples;
   std::optional<double> steps;
   std::vector<std::string> until;

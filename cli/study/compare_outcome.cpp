@@ -16,7 +16,7 @@
 namespace ddpsim {
 namespace {
 
-/// --samples, --steps.
+/// Returns how much is to be trained: --samples or --steps.
 std::optional<Training> training(const CompareArguments& arguments,
                                  const std::vector<LoadedCandidate>& jobs) {
   if (!arguments.samples && !arguments.steps) return std::nullopt;
@@ -34,7 +34,7 @@ std::optional<Training> training(const CompareArguments& arguments,
   return Training{.samples = *arguments.steps * samples.front(), .of_steps = true};
 }
 
-/// What runs nowhere, and why on the first.
+/// Says that no candidate runs all workloads, and why the first does not.
 [[noreturn]] void fail_nowhere(const std::vector<NotCompared>& failed) {
   throw InputError({.file = "command line",
                     .where = "",
@@ -48,7 +48,7 @@ Holds ahead_by(const Speedup& speedup) {
           .possible = speedup.percent > 0 || speedup.high_percent > 0,
           .certain = speedup.certain()};
 }
-/// Of the one behind.
+/// Returns whether the slower one of two candidates is faster, which is possible but never predicted.
 Holds behind_by(const Speedup& speedup) {
   return {.predicted = false, .possible = speedup.low_percent < 0, .certain = false};
 }

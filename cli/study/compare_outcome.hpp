@@ -1,5 +1,4 @@
-// Everything `compare` knows of a set of candidates: each workload's comparison and, of several workloads, their mix; costs of
-// either.
+// The results of `compare` for a set of candidates: the comparison of each workload, the mix of several workloads, and their costs.
 #pragma once
 
 #include <cstddef>
@@ -15,19 +14,19 @@
 
 namespace ddpsim {
 
-/// A workload that is read, once for whatever it is held against.
+/// A workload, read once for all candidates.
 struct ReadWorkload {
   WeighedWorkload weighed;
   LoadedWorkload loaded;
 };
 
-/// Of --until: of what something is asked.
+/// The figure that a condition of --until is about.
 enum class CandidateFigure { efficiency, samples_per_second, step, usd };
 
 class CompareOutcome {
  public:
-  /// Throws InputError or UsageError where a workload runs on no candidate, or all of them together on none. `progress`
-  /// hears of candidates, one workload after the other.
+  /// Compares the workloads one after the other and reports finished candidates to `progress`. Throws InputError or UsageError if a
+  /// workload runs on no candidate, or if no candidate runs all workloads.
   CompareOutcome(const CompareArguments& arguments, const JobRequest& request,
                  const std::vector<ReadWorkload>& workloads, std::vector<Candidate> candidates,
                  GpuSettings& gpus, MeasuredTexts& measured, const ClusterReaders& readers,
@@ -36,28 +35,28 @@ class CompareOutcome {
   bool several() const { return workloads_.size() > 1; }
   const std::vector<Candidate>& candidates() const { return candidates_; }
   std::vector<WorkloadComparison>& workloads() { return workloads_; }
-  /// No candidate has failed.
+  /// Returns whether no candidate failed.
   bool all_compared() const;
-  /// Of the mix, where there are several; absent where nothing has a price.
+  /// Returns the costs of the only workload or of the mix; nothing if no candidate has a price.
   const std::optional<Costs>& costs() const {
     return several() ? mix_.costs : workloads_.front().report.costs;
   }
-  /// After all else is in the workloads' reports: what the mix tells of them, moved there.
+  /// Returns the report of the mix and moves the reports of the workloads into it. Call it last.
   MixReport mix_report(const std::vector<ReadWorkload>& read);
 
-  /// Absent where it is not known. A mix has only a cost, whatever the workload.
+  /// Returns a figure of a candidate, if known. A mix only has costs, whatever the workload.
   std::optional<FigureRange> figure(CandidateFigure figure, std::size_t workload,
                                     std::size_t candidate) const;
-  /// In its workload's rows, or in the mix's; absent where it has none there.
+  /// Returns the row of a candidate in the table of its workload or of the mix, if any.
   std::optional<std::size_t> row(std::size_t workload, std::size_t candidate, bool of_mix) const;
-  /// Whether one candidate is faster, or cheaper, than another; absent where one of them has no figures.
+  /// Returns whether a candidate is faster or cheaper than another; nothing if one of them has no figures.
   std::optional<Holds> is_ahead(std::size_t candidate, std::size_t other, bool in_cost) const;
-  /// Searches the best cap of each workload on those that may be the fastest.
+  /// Searches for the best cap of each workload on the candidates that could be the fastest.
   void search_caps(int threads, Progress* progress = nullptr);
 
  private:
   void mix_all(const std::vector<ReadWorkload>& read);
-  /// Of --nnodes: a run on each candidate, of its nodes.
+  /// With --nnodes, simulates a run on each candidate.
   void simulate_runs(const CompareArguments& arguments, const ReadWorkload& read);
   void count_costs(const CompareArguments& arguments);
   std::vector<TimedWork> works() const;
@@ -65,7 +64,8 @@ class CompareOutcome {
   std::vector<Candidate> candidates_;
   std::vector<WorkloadComparison> workloads_;
   MixReport mix_;
-  std::vector<std::size_t> mixed_;  ///< by candidate of the mix, which of all it is
+  /// By candidate of the mix, its index among all candidates.
+  std::vector<std::size_t> mixed_;
 };
 
 }  // namespace ddpsim

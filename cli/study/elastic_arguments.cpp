@@ -26,9 +26,11 @@ namespace ddpsim {
 namespace {
 
 constexpr int kMostSizes = 64;
-constexpr double kMostSeconds = 10 * kSecondsOfYear;  // of waits, which are added to a run
+/// Longest wait, since waits are added to the length of a run.
+constexpr double kMostSeconds = 10 * kSecondsOfYear;
 constexpr double kMostRunSeconds = 100 * kSecondsOfYear;
-constexpr double kLeastSeconds = 1e-3;  // of times that must not be zero
+/// Shortest value of a time that must not be zero.
+constexpr double kLeastSeconds = 1e-3;
 
 [[noreturn]] void refuse(std::string_view message) {
   throw UsageError("--elastic", std::string(message));
@@ -116,7 +118,7 @@ std::vector<OptionKey> keys_of(ElasticQuestion& question) {
           seed_key(question.seed)};
 }
 
-/// "2:4", "4"
+/// Parses "2:4" or "4".
 std::pair<int, int> nodes_of(const std::string& text) {
   const std::size_t colon = text.find(':');
   const auto min = parse_number<int>(std::string_view(text).substr(0, colon));
@@ -138,7 +140,7 @@ bool holds(const std::vector<std::string>& words, const char* word) {
   return std::ranges::find(words, word) != words.end();
 }
 
-/// The step a run settles into.
+/// Returns the steady step.
 Duration steady_step(const Job& job) {
   SimulationOptions options = job.options();
   options.iterations = 0;
@@ -147,7 +149,7 @@ Duration steady_step(const Job& job) {
   return simulate_times(job.with(std::move(options))).iteration;
 }
 
-/// "dgxa100@4" -> "dgxa100": --nodes says how many.
+/// Returns "dgxa100" for "dgxa100@4", since the request then sets the number of nodes.
 std::string without_nodes(const std::string& text) {
   const std::size_t at = text.rfind('@');
   if (at == text.npos || text.find(' ') != text.npos) return text;
@@ -235,13 +237,13 @@ ElasticAnswer elastic_answer(ElasticQuestion question, const BuiltJob& loaded, D
                      fmt::format("{} has {}", loaded.job.cluster().name,
                                  own_nodes == 1 ? "one node" : fmt::format("{} nodes", own_nodes)),
                      "Give it as many as MAX (NAME@NODES or --nodes)");
-  // Gloo's connections break with the process at their other end.
+  // A connection of gloo breaks as soon as the process at its other end ends, without a timeout.
   if (!question.stated_timeout && request.collectives.backend == Backend::gloo)
     options.timeout = RunTime();
   JobRequest resized = request;
   resized.measured_step.reset();
   resized.cluster.text = without_nodes(request.cluster.text);
-  // A measured step moves all sizes alike.
+  // A measured step scales the steps of all sizes equally.
   const double scale =
       request.measured_step || loaded.measured_step ? predicted / steady_step(loaded.job) : 1;
   for (int nodes = options.min_nodes; nodes <= options.max_nodes; ++nodes) {

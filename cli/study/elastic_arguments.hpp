@@ -1,4 +1,4 @@
-// A long run under torchrun: --nnodes MIN:MAX, --elastic KEY=VALUE,… beside --mtbf, --restart and --checkpoint.
+// --nnodes MIN:MAX and --elastic KEY=VALUE,…: a long run under torchrun. It also needs --mtbf, --restart and --checkpoint.
 #pragma once
 
 #include <optional>
@@ -26,14 +26,14 @@ struct ElasticArguments {
 
 void add_elastic_options(CLI::App& command, ElasticArguments& arguments);
 
-/// What is asked but for steps; MIN and MAX as typed. Absent without --nnodes. `candidate`: null where there is one, of no label.
-/// Throws UsageError.
+/// Returns the question without step times, or nothing without --nnodes. `candidate` is null if there is only one, which has no
+/// label. Throws UsageError.
 std::optional<ElasticQuestion> elastic_question(const ElasticArguments& arguments,
                                                 const MoneyArguments& failures,
                                                 const Candidate* candidate);
 
-/// The run of a loaded job: a step on each number of nodes from MIN to MAX is simulated, that of the job's own being `predicted`.
-/// `request` is the job's, `workload` what it was made of. Throws UsageError or InputError.
+/// Simulates the run of a loaded job. It simulates a step for each number of nodes from MIN to MAX, except the job's own, whose step
+/// is `predicted`. `request` and `workload` are those of the job. Throws UsageError or InputError.
 ElasticAnswer elastic_answer(ElasticQuestion question, const BuiltJob& loaded, Duration predicted,
                              const JobRequest& request, const LoadedWorkload& workload);
 

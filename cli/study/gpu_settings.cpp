@@ -36,7 +36,7 @@ void GpuSettings::apply(const Workload& workload, const Cluster& cluster, Comput
   of_clusters_.insert(gpu);
   const bool differs = workload.gpu.empty() || gpu_model_name(workload.gpu) != gpu;
   if (several_ && !differs) {
-    // It runs as recorded, whatever another one needs.
+    // This workload was recorded on this GPU and runs as recorded.
   } else if (const auto own = scales_.find(gpu); own != scales_.end()) {
     use(own->second, gpu, compute);
   } else if (const auto any = scales_.find(""); any != scales_.end() && differs) {

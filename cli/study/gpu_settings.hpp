@@ -1,4 +1,4 @@
-// --gpu and --compute-scale of a command with several clusters: what was said about GPUs the workload was not recorded on.
+// --gpu and --compute-scale of a command with several clusters, about GPUs that the workload was not recorded on.
 #pragma once
 
 #include <map>
@@ -14,26 +14,27 @@ namespace ddpsim {
 
 class GpuSettings {
  public:
-  /// `several` workloads: a ratio is of those that were recorded on another GPU. Throws UsageError where a GPU is given
-  /// twice.
+  /// With `several` workloads, a ratio applies to the workloads recorded on another GPU. Throws UsageError if a GPU is given twice.
   GpuSettings(const std::vector<std::string>& compute_scales, const std::vector<std::string>& gpus,
               bool several = false);
 
-  /// Sets in `compute` what holds for this cluster. Throws UsageError.
+  /// Sets the options for this cluster in `compute`. Throws UsageError.
   void apply(const Workload& workload, const Cluster& cluster, ComputeRequest& compute);
 
-  /// After all clusters. Throws UsageError.
+  /// Throws UsageError if an option fitted no cluster. Call it after all clusters.
   void require_all_used() const;
 
  private:
   struct Scale {
     std::string ratio;
-    std::string gpu = {};  ///< of the clusters it was used for; empty: of none
+    /// The GPU of the clusters that used it; empty if none did.
+    std::string gpu = {};
   };
   static void use(Scale& scale, const std::string& gpu, ComputeRequest& compute);
 
   bool several_;
-  std::map<std::string, Scale> scales_;  ///< "": whatever GPU differs
+  /// By GPU; "" is any GPU other than the recorded one.
+  std::map<std::string, Scale> scales_;
   std::map<std::string, bool> accepted_;
   std::set<std::string> of_clusters_;
 };

@@ -11,7 +11,8 @@ Partition partition_of(const Job& job) {
 }
 
 std::shared_ptr<KnownSteps::Steps> KnownSteps::at(const Place& place) {
-  constexpr std::size_t kMost = 256;  // more than threads are at
+  // More places than threads can work on at once.
+  constexpr std::size_t kMost = 256;
   const std::lock_guard lock(mutex_);
   std::shared_ptr<Steps>& known = known_[place];
   if (!known) known = std::make_shared<Steps>();

@@ -1,5 +1,5 @@
-// Steps that were simulated: points of a sweep whose options differ in what decides buckets alone, and come to the same
-// buckets, take the same step.
+// Steps that were already simulated. Points of a sweep take the same step if their options differ only in options that decide
+// buckets, and the buckets are equal.
 #pragma once
 
 #include <cstddef>
@@ -22,20 +22,23 @@ namespace ddpsim {
 struct KnownStep {
   StepTimes times;
   std::optional<Confidence> confidence;
-  std::string corrected_by{};   ///< the candidate whose measured step it rests on; empty: on none
-  std::string contradiction{};  ///< its own was measured, and cannot be this job's
+  /// The candidate whose measured step corrected this one; empty if none did.
+  std::string corrected_by{};
+  /// Why the measured step of this candidate cannot belong to this job; empty if it can.
+  std::string contradiction{};
 };
 
-using Partition = std::vector<std::vector<std::size_t>>;  ///< of parameters, by bucket
+/// Parameters of each bucket.
+using Partition = std::vector<std::vector<std::size_t>>;
 Partition partition_of(const Job& job);
 
-/// From any thread.
+/// Can be used from any thread.
 class KnownSteps {
  public:
-  /// A workload on a candidate, by their indices. Points come in this order, so that few are swept at a time: what is known
-  /// of others goes.
+  /// Indices of a workload and a candidate. Points come in this order, so only a few places are in use at a time, and the steps of
+  /// older places are dropped.
   using Place = std::pair<std::size_t, std::size_t>;
-  /// `alike`: of PointSettings. Simulates where none such is known.
+  /// Returns the step of a job, and simulates it if it is not known. `alike` is PointSettings::alike.
   KnownStep get(const Place& place, std::size_t alike, const Job& job,
                 const std::function<KnownStep()>& simulate);
 

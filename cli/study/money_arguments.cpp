@@ -19,14 +19,14 @@ namespace {
 constexpr const char* kAsListed = "list";
 constexpr const char* kAsStated = "stated: --price";
 constexpr double kDearest = 1e9;
-constexpr double kLongestHours = 1e6;  // more than a century
+constexpr double kLongestHours = 1e6;  // 114 years
 
 struct Unit {
   std::string_view name;
   double times;
 };
 
-/// A number above 0 and one of the units behind it.
+/// Parses a number above 0 followed by one of the units. Throws UsageError.
 double quantity(const char* option, const std::string& text, std::span<const Unit> units,
                 double most) {
   std::string_view rest = text;
@@ -52,7 +52,7 @@ double hours(const char* option, const std::string& text) {
       fmt::format("expected a time above 0 and its unit ({}), such as 3h", kLongTimeUnits));
 }
 
-/// "31.2/node_hour", "31.2USD/node_hour"
+/// Parses "31.2/node_hour" or "31.2USD/node_hour".
 std::optional<Price> parse_price(std::string_view text) {
   const auto usd = take_number<double>(text);
   if (text.starts_with("USD")) text.remove_prefix(3);
@@ -64,18 +64,18 @@ std::optional<Price> parse_price(std::string_view text) {
 }
 
 struct NamedValue {
-  std::string name;  ///< of a candidate; empty: of all
+  std::string name;  ///< of a candidate; empty: all
   std::string value;
 };
 
-/// "dgxa100@4=6.5kW"; no value has an equals sign.
+/// Parses "dgxa100@4=6.5kW". No value contains an equals sign.
 NamedValue named_value(const std::string& text) {
   const std::size_t equals = text.rfind('=');
   if (equals == text.npos) return {.name = "", .value = text};
   return {.name = text.substr(0, equals), .value = text.substr(equals + 1)};
 }
 
-/// What an option says of a candidate; null: the only one, which has no label.
+/// Returns the value of an option for a candidate. `candidate` is null if there is only one, which has no label.
 std::optional<std::string> value_for(const OfCandidates& texts, const Candidate* candidate) {
   std::optional<std::string> of_all;
   for (const std::string& text : texts) {
@@ -131,7 +131,7 @@ void require_of_candidates(const char* option, const OfCandidates& texts,
   }
 }
 
-/// Throws UsageError; `text` is what the message names.
+/// Parses a price. Throws UsageError that names `text`.
 Price price_of(const std::string& text, std::string_view price) {
   const std::optional<Price> parsed = parse_price(price);
   if (!parsed)
@@ -160,7 +160,7 @@ NamedPrice named_price(const std::string& text) {
   return {text.substr(0, equals), price_of(text, price)};
 }
 
-/// For one candidate, or several of them.
+/// Adds the options of failures for one candidate or for several.
 void add_failures(CLI::App& command, MoneyArguments& arguments, bool several) {
   const HelpGroup group(command, kFailuresGroup);
   const auto add = [&](const char* name, OfCandidates& values, std::string help) {

@@ -1,4 +1,4 @@
-// What clusters cost: --price and what a price needs beside it, failures, and how much is to be trained.
+// Costs of clusters: --price with the options of bought nodes, and failures.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ class App;
 
 namespace ddpsim {
 
-/// Values that hold for all candidates, or LABEL=VALUE for one, which goes before.
+/// Values for all candidates, or LABEL=VALUE for one candidate, which takes precedence.
 using OfCandidates = std::vector<std::string>;
 
 struct MoneyArguments {
@@ -29,24 +29,25 @@ struct MoneyArguments {
 };
 
 void add_money_options(CLI::App& command, MoneyArguments& arguments);
-/// Of them --mtbf, --restart and --checkpoint alone, of a command with one candidate.
+/// Adds only --mtbf, --restart and --checkpoint, for a command with one candidate.
 void add_failure_options(CLI::App& command, MoneyArguments& arguments);
 
-/// Throws UsageError where an option says something wrong, of nobody, or of one candidate twice.
+/// Throws UsageError if a value is wrong, names no candidate, or is given twice for one candidate.
 void require_sound_money(const MoneyArguments& arguments, const std::vector<Candidate>& candidates);
 
-/// What --life, --utilisation, --node-power and --energy-price say of a candidate; no life where none was given. Throws UsageError.
+/// Returns the values of --life, --utilisation, --node-power and --energy-price for a candidate. Throws UsageError.
 Ownership ownership(const MoneyArguments& arguments, const Candidate& candidate);
 
-/// Absent without --mtbf. `candidate`: null where there is one, of no label. Throws UsageError.
+/// Returns the failures of a candidate, or nothing without --mtbf. `candidate` is null if there is only one, which has no label.
+/// Throws UsageError.
 std::optional<Failures> failures(const MoneyArguments& arguments, const Candidate* candidate);
 
-/// For studies that give some candidates a price: the others cost what their files list, as with any --price.
+/// Lets candidates without a price of their own cost what their cluster files list, as if --price were given. Studies need it.
 void list_other_prices(MoneyArguments& arguments);
 
-/// Of each candidate, on its cluster (null: it could not be read): its own price, or that of --price, else the first its
-/// cluster's file lists; absent where neither is, or where what is listed is a price of purchase and nobody says over how
-/// long. Without --price nothing has one. Throws UsageError.
+/// Returns the price of each candidate: its own, else that of --price, else the first one in its cluster file. A listed purchase price
+/// counts only with --life. Without --price no candidate has a price. `clusters` has the cluster of each candidate; null if it
+/// could not be read. Throws UsageError.
 std::vector<std::optional<Price>> prices(const MoneyArguments& arguments,
                                          const std::vector<Candidate>& candidates,
                                          const std::vector<const Cluster*>& clusters);

@@ -14,7 +14,7 @@
 namespace ddpsim {
 namespace {
 
-/// What --price says of each candidate; what is listed is not known before its cluster is.
+/// Returns the price that --price states for each candidate. Listed prices are known only after a cluster was read.
 std::vector<std::optional<Price>> stated_prices(const MoneyArguments& money,
                                                 const std::vector<Candidate>& candidates) {
   const Cluster without_list;
@@ -25,7 +25,7 @@ std::vector<std::optional<Price>> stated_prices(const MoneyArguments& money,
   throw InputError({.file = study.file, .where = std::move(where), .message = problem, .hint = ""});
 }
 
-/// By axis and value.
+/// The problem of each axis and value.
 using Problems = std::vector<std::vector<const std::string*>>;
 
 void mark(Problems& problems, const SweepStudy& study, std::size_t combination,
@@ -37,7 +37,7 @@ void mark(Problems& problems, const SweepStudy& study, std::size_t combination,
   }
 }
 
-/// Of each value the problem of the first combination with it; null where some combination has none.
+/// Returns, for each value, the problem of the first combination with it; null if some combination with it has no problem.
 Problems problems_of_values(const SweepStudy& study, const std::vector<std::string>& combinations) {
   Problems problems;
   for (const SweepAxis& axis : study.axes) problems.emplace_back(axis.values.size());
@@ -60,8 +60,8 @@ bool decides_buckets_or_money(const std::string& option) {
   return names.contains("--" + option);
 }
 
-/// The first value of an axis that makes jobs alike with these values; absent where none does. Which limits of buckets are
-/// given is as much a part of a job as the buckets: what a recording says of them depends on it.
+/// Returns the first value of an axis with which jobs take the same step as with `values`, if any. Jobs also differ if one of them
+/// states bucket limits and the other does not, because the meaning of a recording depends on that.
 std::optional<std::size_t> first_alike(const SweepAxis& axis,
                                        const std::vector<std::string>& values) {
   const bool any_value = decides_buckets_or_money(axis.option);
@@ -72,7 +72,7 @@ std::optional<std::size_t> first_alike(const SweepAxis& axis,
   return static_cast<std::size_t>(found - axis.values.begin());
 }
 
-/// A combination of those first values, by the values of each axis.
+/// Returns the combination of the first such value of each axis.
 std::optional<std::size_t> first_alike(const SweepStudy& study,
                                        const std::vector<std::vector<std::string>>& values) {
   std::size_t combination = 0;
@@ -141,7 +141,8 @@ PointSettings PointParser::parse(const std::vector<StudyOption>& options,
   PointSettings settings;
   try {
     give_options(*command_, options);
-    program_->parse(std::vector<std::string>{"WORKLOAD", command_->get_name()});  // last word first
+    // CLI11 takes the last word first.
+    program_->parse(std::vector<std::string>{"WORKLOAD", command_->get_name()});
     if (std::ranges::any_of(candidates, [](const Candidate& one) { return one.price.has_value(); }))
       list_other_prices(arguments_->money);
     settings.arguments = *arguments_;

@@ -1,4 +1,4 @@
-// What a study says of its points beside workload and candidate: the options of `compare`, parsed once for each combination.
+// The options of the points of a study, which are those of `compare`. They are parsed once for each combination of values.
 #pragma once
 
 #include <cstddef>
@@ -20,23 +20,24 @@ namespace ddpsim {
 
 struct PointArguments : CandidateArguments {
   MoneyArguments money;
-  bool no_tune = false;  ///< of `compare`, which takes the same studies: a point is never tuned
+  /// --no-tune of `compare`, which takes the same studies. Points of a sweep are never tuned.
+  bool no_tune = false;
 };
 
-/// What a combination of options says, or why it says nothing.
+/// The parsed options of a combination, or why they cannot be parsed.
 struct PointSettings {
   std::optional<PointArguments> arguments;
-  JobRequest request;                            ///< but for workload and cluster
-  std::vector<std::optional<Price>> stated;      ///< by candidate, what --price says
+  JobRequest request;                            ///< without workload and cluster
+  std::vector<std::optional<Price>> stated;      ///< --price, by candidate
   std::vector<Ownership> owned;                  ///< by candidate
   std::vector<std::optional<Failures>> failing;  ///< by candidate
   std::string problem;
-  /// The same for combinations that differ at most in options that decide buckets, or money: of such jobs those with the
-  /// same buckets take the same step. Absent: of steps that were measured with what no point has.
+  /// The same number for combinations that differ only in options that decide buckets or costs. Such jobs take the same step if their
+  /// buckets are equal. Absent for a measured step whose options no point has.
   std::optional<std::size_t> alike;
 };
 
-/// Takes options of a study again and again.
+/// Parses the options of a study for one combination after the other.
 class PointParser {
  public:
   PointParser();
@@ -44,7 +45,7 @@ class PointParser {
   PointParser(const PointParser&) = delete;
   PointParser& operator=(const PointParser&) = delete;
 
-  /// The options there are.
+  /// Returns the command that has the options.
   const CLI::App& command() const { return *command_; }
   PointSettings parse(const std::vector<StudyOption>& options,
                       const std::vector<Candidate>& candidates);
@@ -55,15 +56,15 @@ class PointParser {
   CLI::App* command_;
 };
 
-/// Of all combinations of a study's options. From any thread.
+/// The options of all combinations of a study. Can be used from any thread.
 class StudySettings {
  public:
-  /// Throws InputError, at the study's place, where a value makes no sense in any combination.
+  /// Throws InputError, with its place in the study, if a value is wrong in every combination.
   explicit StudySettings(const SweepStudy& study);
 
-  /// Parsed anew: there may be more combinations than would fit into memory.
+  /// Parses the options of a combination each time, since all combinations may not fit into memory.
   PointSettings of(std::size_t combination) const;
-  /// Of jobs whose steps were measured, where any was.
+  /// Returns the options of the jobs whose steps were measured, if any.
   const std::optional<PointSettings>& measured() const { return measured_; }
 
  private:
@@ -75,7 +76,7 @@ class StudySettings {
   std::optional<PointSettings> measured_;
 };
 
-/// "where: message"
+/// Returns "where: message".
 std::string reason_of(const InputError& error);
 
 }  // namespace ddpsim

@@ -23,7 +23,7 @@ std::optional<int> number(const char* name) {
 
 #ifdef DDPSIM_MPI_MODULE
 Ranks* load_ranks() {
-  // What Open MPI loads in its turn looks for Open MPI among the symbols of all.
+  // RTLD_GLOBAL, because modules that Open MPI loads look up its symbols globally.
   void* const module = dlopen(DDPSIM_MPI_MODULE, RTLD_NOW | RTLD_GLOBAL);
   void* const found = module == nullptr ? nullptr : dlsym(module, "ddpsim_join_ranks");
   if (found == nullptr)

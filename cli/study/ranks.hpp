@@ -1,5 +1,5 @@
-// The processes of one job, as a launcher started them. What they speak over is a module (cli/mpi), loaded where there are
-// several: a program that runs alone has nothing of it.
+// The processes of one job, started by a launcher. They communicate through a module (cli/mpi), which is loaded only if there are
+// several processes.
 #pragma once
 
 #include <memory>
@@ -14,34 +14,36 @@ struct RankMessage {
   std::string text;
 };
 
-/// For one thread, the one that joined.
+/// May be used only by the thread that joined.
 class Ranks {
  public:
   Ranks() = default;
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
-  virtual ~Ranks() = default;  ///< waits until all ranks are here
+  /// Waits for all ranks.
+  virtual ~Ranks() = default;
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
   virtual std::string host() const = 0;
-  /// Threads of this rank that have a CPU each, if every rank of its host has as many.
+  /// Returns how many CPUs this rank may use if all ranks of its host use as many.
   virtual int cpus() const = 0;
   virtual void send(int to, std::string_view text) = 0;
-  /// What has come, if anything has: it does not wait. Of one sender in the order it was sent.
+  /// Returns the next message, if one has arrived; it does not wait. Messages of one sender arrive in order.
   virtual std::optional<RankMessage> receive() = 0;
-  /// Ends all ranks, wherever they are.
+  /// Ends all ranks on all hosts.
   [[noreturn]] virtual void abort(int code) = 0;
 };
 
-/// What a launcher says of this process.
+/// Rank and number of ranks of this process.
 struct Launch {
   int rank = 0;
   int ranks = 1;
 };
+/// Returns what the launcher set in the environment; nothing if no launcher started this process.
 std::optional<Launch> launched();
 
-/// Throws UsageError where there is no MPI here, or one that the launcher is not of.
+/// Throws UsageError if MPI is missing here, or is not the one of the launcher.
 std::unique_ptr<Ranks> join_ranks(const Launch& launch);
 
 }  // namespace ddpsim

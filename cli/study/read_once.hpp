@@ -1,4 +1,4 @@
-// What several threads ask for under a key is made by the first of them; the others wait for it.
+// Values by key that the first thread to ask for one makes, while other threads wait for it.
 #pragma once
 
 #include <exception>
@@ -12,7 +12,7 @@ namespace ddpsim {
 template <typename Key, typename Value>
 class ReadOnce {
  public:
-  /// `read()` makes the value; what it throws is thrown to everyone who asks for it.
+  /// Returns the value that `read()` made. If `read()` throws, every caller gets the exception.
   template <typename Read>
   const Value& get(const Key& key, Read read) {
     Entry& entry = entry_of(key);

@@ -43,7 +43,7 @@ int advise_scheme(BuiltJob& loaded, TypedLine typed, const OutputArguments& outp
 
   SettingsSearch search(loaded, threads);
   AdviseOptions options{.tuning = search.options(), .memory = loaded.memory, .caps = false};
-  // A model is sharded because it does not fit: what does not, on a GPU that is known, is no advice.
+  // Models are sharded because they do not fit, so settings that do not fit a known GPU are not advised.
   if (!options.memory && job.cluster().gpu.memory > Bytes())
     options.memory = job.cluster().gpu.memory;
   Advice advice = advise(job, options);

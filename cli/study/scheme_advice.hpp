@@ -1,4 +1,4 @@
-// What `tune` and `advise` say under a scheme without DDP's buckets: its own levers, weighed by the rule that advises any.
+// The answer of `tune` and `advise` for a scheme without DDP's buckets: which of the scheme's own settings to change.
 #pragma once
 
 #include "ddpsim/jobs/build_job.hpp"
@@ -7,7 +7,8 @@
 
 namespace ddpsim {
 
-/// `command`: "tune", "advise". Throws UsageError where the scheme has no lever, or the command was asked for what only buckets have.
+/// Runs `command` ("tune" or "advise") and returns the exit code. Throws UsageError if the scheme has no settings to advise on, or if
+/// an output needs buckets.
 int advise_scheme(BuiltJob& loaded, TypedLine typed, const OutputArguments& output, int threads,
                   const char* command);
 

@@ -25,7 +25,7 @@ std::optional<int> decimals_of(std::string_view number) {
   return static_cast<int>(digits);
 }
 
-/// What stands between brackets, where it is two numbers.
+/// Parses the text between brackets; returns nothing unless it is a range of two numbers.
 std::optional<SearchedRange> range_of(std::string_view inside) {
   const std::size_t dots = inside.find("..");
   if (dots == inside.npos) return std::nullopt;

@@ -1,5 +1,5 @@
-// [LOW..HIGH] in a CLUSTER, a price or a compute scale: a range whose values are not written out but searched, in steps of the last
-// digit typed. It stands for one and the same value wherever it stands.
+// [LOW..HIGH] in a CLUSTER, a price or a compute scale: a range that is searched instead of written out, in steps of the last typed
+// digit. It has the same value everywhere.
 #pragma once
 
 #include <cstddef>
@@ -21,19 +21,20 @@ struct SearchedRange {
   std::size_t places() const { return static_cast<std::size_t>(high - low) + 1; }
   std::string value(std::size_t place) const;
   double number(std::size_t place) const;
-  /// `words` with a value in its place.
+  /// Returns `words` with a value in place of the range.
   std::string put_into(std::string words, const std::string& value) const;
   std::vector<std::string> put_into(std::vector<std::string> words, const std::string& value) const;
-  /// Labels stay as they are.
+  /// Puts values into clusters and prices, but not into labels.
   std::vector<CandidateRequest> put_into(std::vector<CandidateRequest> requests,
                                          const std::string& clusters,
                                          const std::string& prices) const;
   bool stands_in(const std::string& words) const { return words.find(text) != words.npos; }
-  /// From where a search begins: all of few, else spread evenly, by ratio where it spans several times its low end.
+  /// Returns the places at which a search begins: all places of a small range, otherwise evenly spaced ones. Spacing is by ratio if
+  /// HIGH is several times LOW.
   std::vector<std::size_t> first_places() const;
 };
 
-/// Of all these words; absent where none has one. Throws UsageError where two differ, or one ends below its start.
+/// Returns the range in these words, if any. Throws UsageError if two ranges differ, or if one ends below its start.
 std::optional<SearchedRange> searched_range(const std::vector<std::string>& words);
 
 }  // namespace ddpsim

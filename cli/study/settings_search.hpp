@@ -1,4 +1,4 @@
-// What `tune` and `advise` do alike: they search the settings of a job whose step may have been measured.
+// The search that `tune` and `advise` share, over settings of a job whose step may have been measured.
 #pragma once
 
 #include <functional>
@@ -13,21 +13,21 @@
 
 namespace ddpsim {
 
-/// Refuses jobs whose caps cannot be searched. `ddp`: the options that must be possible. `searches` begins the sentence that
-/// refuses a list of caps: "tune searches over single caps". Throws UsageError and InputError.
+/// Throws UsageError or InputError if the caps of the job cannot be searched. `ddp` has the options that must be possible. `searches`
+/// begins the sentence that refuses a list of caps: "tune searches over single caps".
 void require_caps_to_search(const BuiltJob& loaded, const DdpOptions& ddp,
                             const std::string& searches);
 
 class SettingsSearch {
  public:
-  /// Replays the measured step, where there is one. `loaded` must outlive the search.
+  /// Replays the measured step, if any. `loaded` must outlive the search.
   SettingsSearch(BuiltJob& loaded, int threads);
 
-  /// The job as it runs today: adjusted to its measured step.
+  /// Returns the job with its current settings, adjusted to its measured step.
   const Job& current() const { return current_; }
-  /// How to search, its progress shown; the search must outlive it.
+  /// Returns the options of the search, which shows its progress. This object must outlive them.
   TuneOptions options();
-  /// Simulates the current step, and says in the job's trust how sure it is.
+  /// Simulates the current step and stores its confidence in the job's trust.
   ReportedStep assess_current();
 
  private:
@@ -37,8 +37,8 @@ class SettingsSearch {
   TerminalProgress progress_;
 };
 
-/// Advice in each of its forms but for what --export writes. `steps`: what a report draws in front of it. `report` must outlive
-/// the answer.
+/// Returns the advice in each form, except the plan of --export. `steps` makes the documents that a report draws first. `report` must
+/// outlive the answer.
 Answer advice_answer(const AdviceReport& report, std::string command,
                      std::function<std::vector<ReportDocument>()> steps);
 

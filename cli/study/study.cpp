@@ -45,7 +45,7 @@ const ObjectType& candidate_type() {
   return type;
 }
 
-/// An option that varies may also be null: it is not given then.
+/// Returns the type of an option. One that varies may also be null, which means that it is not given.
 ValueType option_type(bool varies) {
   ValueType type = any_of({{Kind::text},
                            {Kind::number},
@@ -59,7 +59,7 @@ bool is_repeatable(const CLI::Option& option) {
   return option.get_expected_max() > 1;
 }
 
-/// A flag is said by its name alone.
+/// Returns whether an option is a flag.
 bool takes_no_value(const CLI::Option& option) {
   return option.get_items_expected_max() == 0;
 }
@@ -76,7 +76,7 @@ void add_values(const std::string& option, const Cursor& value, std::vector<std:
   }
 }
 
-/// Throws InputError where the option is not of the job.
+/// Throws InputError if the option concerns output.
 void require_of_the_job(const CLI::Option& option, const std::string& key, const Cursor& value) {
   const std::string hint = fmt::format("Leave it out, and type --{} beside the study", key);
   if (option.get_group() != kOutputGroup) return;

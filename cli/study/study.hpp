@@ -1,7 +1,7 @@
-// ddpsim.study/1: a file that says what a comparison is made of.
+// ddpsim.study/1: a file with the workloads, candidates and options of a comparison.
 //
-// Its words are data. A candidate, a workload and a label are taken as they are, and an option is looked up by its name among the
-// command's own. Nothing from the file is put into a command line or into LABEL=VALUE and parsed again.
+// Its words are data. Candidates, workloads and labels are taken literally, and options are looked up by name among those of the
+// command. Nothing from the file is put into a command line or into LABEL=VALUE and parsed again.
 #pragma once
 
 #include <cstdint>
@@ -24,19 +24,19 @@ class Cursor;
 class Object;
 struct ObjectType;
 
-/// What a file may hold. `compare` refuses what only `sweep` takes.
+/// Returns the schema of the file. `compare` refuses the keys that only `sweep` takes.
 const ObjectType& study_document();
 
-/// An option that a study gives.
+/// An option in a study.
 struct StudyOption {
   std::string name;  ///< "--torch"
-  /// As CLI11 keeps them; a flag has "true". Without a value the option is not given.
+  /// Values as CLI11 stores them; a flag has "true". Without a value, the option is not given.
   std::vector<std::string> values{};
 };
 
 struct StudyWorkload {
   std::string workload;
-  std::string share{};  ///< "70%", "2"; empty: none is given
+  std::string share{};  ///< "70%", "2" or empty
 };
 
 struct Study {
@@ -45,43 +45,43 @@ struct Study {
   std::vector<StudyOption> options;
 };
 
-/// A study that was named with --study, and the command line that named it.
+/// The study of --study, and the command line.
 struct StudyBeside {
   std::string file;
   Study study;
   TypedLine typed;  ///< without the options of the study
 };
 
-/// --study FILE. Once it is parsed, `into` holds the study, and the command has the study's options where they were not typed; of an
-/// option that may be repeated it has both, the study's values first. Parsing throws InputError.
+/// Adds --study FILE. After parsing, `into` holds the study, and the command has its options. A typed option takes precedence; a
+/// repeatable one has the values of the study, then the typed ones. Parsing throws InputError.
 void add_study_option(CLI::App& command, std::optional<StudyBeside>& into);
 
-/// Throws InputError where this complaint is about an option, a price or a workload that the study gives and nobody typed:
-/// the study is wrong then, not the command line.
+/// Throws InputError if the complaint is about an option, price or workload that only the study gives. The study is then wrong, not the
+/// command line.
 void require_right_study(const StudyBeside& beside, std::string_view complaint);
 
-/// The study that a text holds. Throws InputError, also where `command` has no such option.
+/// Parses a study. Throws InputError, also for an option that `command` does not have.
 Study read_study(const CLI::App& command, std::string_view text, const std::string& file);
 
-/// Adds the values to those that the command has. An option that was typed and holds one value keeps that value. Throws
-/// CLI::ParseError where an option does not take a value.
+/// Adds the values to the options of the command. A typed option that takes one value keeps it. Throws CLI::ParseError if an option
+/// does not take a value.
 void give_options(CLI::App& command, const std::vector<StudyOption>& options);
 
-// Parts of it, for readers of studies that hold more.
+// Parts of the reader, for studies with more keys.
 
 inline constexpr std::int64_t kMostBytesOfAStudy = 16 << 20;
 
-/// The option called `key`. Throws InputError, at `value`, where the command has no such option, or where the option
-/// says how an answer is shown or where it is written.
+/// Returns the option called `key`. Throws InputError, with the place of `value`, if the command does not have it, or if it says how
+/// the answer is shown or where it is written.
 const CLI::Option& option_of_study(const CLI::App& command, const std::string& key,
                                    const Cursor& value);
-/// The same, with its values.
+/// Reads an option and its values.
 StudyOption read_option(const CLI::App& command, const std::string& key, const Cursor& value);
-/// `options`, where there are any.
+/// Reads `options`, if given.
 std::vector<StudyOption> read_options(const CLI::App& command, const Object& root);
-/// `workload` or `workloads`, whichever is there.
+/// Reads `workload` or `workloads`, whichever is given.
 std::vector<StudyWorkload> read_workloads(const Object& root);
-/// `candidates`; empty where the study has none.
+/// Reads `candidates`, if given.
 std::vector<CandidateRequest> read_candidates(const Object& root);
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// Steps that were measured on candidates of a sweep: what they say of its other points is what `compare` makes of them.
+// Steps measured on candidates of a sweep. They correct the other points by the same rule as in `compare`.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,11 @@ struct Anchor {
   std::string label;
   Job job;
   MeasuredStep measured;
-  std::vector<std::string> warnings;  ///< of how it was read
+  std::vector<std::string> warnings;  ///< from reading the measurement
 };
 
-/// `candidate`, `alike`: the job is on that candidate, and whether its options are those that steps were measured with.
-/// There is at least one anchor.
+/// Returns the step of a job on `candidate`, corrected by at least one anchor. `alike` says whether the job has the options with which
+/// steps were measured.
 KnownStep anchored_step(const Job& job, std::size_t candidate, bool alike,
                         const std::vector<Anchor>& anchors);
 

@@ -1,5 +1,5 @@
-// Points of a sweep on their way: handed out in order to whoever asks, threads of this process and other ranks, and put
-// where they go as they come back.
+// Distribution of a sweep's points: it hands them out in order, to threads of this process and to other ranks, and writes the lines that
+// come back.
 #pragma once
 
 #include <cstddef>
@@ -12,28 +12,28 @@
 
 namespace ddpsim {
 
-/// Points from `first` on, counted as lines of the output.
+/// Points from `first` on, numbered as lines of the output.
 struct PointRange {
   std::size_t first = 0;
   std::size_t count = 0;
 };
 
-/// From any thread.
+/// Can be used from any thread.
 class SweepDispatch {
  public:
-  /// All that `output` misses of `count` lines.
+  /// Distributes the lines that `output` lacks of `count`.
   SweepDispatch(SweepOutput& output, std::size_t count);
 
-  /// The next ones, at most so many; none where nothing is left, or it has ended.
+  /// Returns the next points, at most `most`; none if nothing is left or the sweep has ended.
   PointRange take(std::size_t most);
-  /// A line that was asked for. Where it cannot be written, or the user does not want to wait, this ends.
+  /// Writes a line. The sweep ends if it cannot be written, or if the user interrupts.
   void put(std::size_t k, std::string line);
-  /// Nothing is handed out any more.
+  /// Ends the sweep: no more points are handed out.
   void end(std::exception_ptr reason);
 
-  std::size_t left() const;  ///< to be handed out
-  bool over() const;         ///< all are there, or it has ended
-  /// Whether all lines are there. Throws what it ended with.
+  std::size_t left() const;  ///< points not handed out yet
+  bool over() const;         ///< whether complete or ended
+  /// Returns whether all lines were written. Throws the exception that ended the sweep.
   bool all_there() const;
 
  private:

@@ -31,7 +31,7 @@ std::string shard_text(const Read& read) {
   return shard ? fmt::format("shard {}/{}", shard->index, shard->of) : "no shard";
 }
 
-/// The part that a missing point would stand in, where it is there.
+/// Returns the part that should contain a point, if that part is present.
 const Read* should_hold(const std::vector<Read>& parts, std::size_t point) {
   for (const Read& read : parts)
     if (read.sweep.header.shard.value_or(Shard()).holds(point)) return &read;

@@ -1,4 +1,4 @@
-// Parts of a sweep put together: what one run would have written.
+// Joins the parts of a sweep into what one run would have written.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct SweepPart {
   std::string text;
 };
 
-/// Throws InputError where parts are of different sweeps, hold a point twice, or miss one.
+/// Throws InputError if parts belong to different sweeps, contain a point twice, or lack one.
 JoinedSweep join_sweeps(const std::vector<SweepPart>& parts);
 
 }  // namespace ddpsim

@@ -16,9 +16,9 @@
 namespace ddpsim {
 namespace {
 
-constexpr int kReadable = 0666;  // as far as the umask allows
+constexpr int kReadable = 0666;  // before the umask
 
-/// A line says by its last key whether it has an error.
+/// Returns whether a line has an error, which its last key tells.
 bool has_failed(std::string_view line) {
   return !line.ends_with("\"error\": null}\n");
 }
@@ -61,7 +61,8 @@ void AppendedFile::write(std::string_view text) const {
 }
 
 std::string AppendedFile::take_over() const {
-  if (!regular_) return "";  // a pipe, a terminal: nothing to go on from
+  // A pipe or a terminal has no earlier lines.
+  if (!regular_) return "";
   if (::flock(opened_, LOCK_EX | LOCK_NB) != 0) refuse(name_, "is being written by another sweep");
   constexpr std::size_t kPiece = 1 << 20;
   std::string content;

@@ -1,5 +1,5 @@
-// Where the lines of a sweep go, in order and each as soon as all before it are there: a file, which goes on where it
-// ended, or standard output; and a table of the same lines, which is there when all are.
+// The output of a sweep. Lines are written in order, each as soon as all lines before it are known, to standard output or to a file that
+// an earlier run may have begun. A table of all lines is written at the end.
 #pragma once
 
 #include <cstddef>
@@ -15,54 +15,55 @@
 
 namespace ddpsim {
 
-/// A file that is appended to, or standard output. Whatever fails is a std::runtime_error.
+/// A file that is appended to, or standard output. Failures throw std::runtime_error.
 class AppendedFile {
  public:
-  /// Absent: standard output. So is a name of an open descriptor, such as /dev/stdout.
+  /// Without `file`, writes to standard output. `file` may also name an open descriptor, such as /dev/stdout.
   explicit AppendedFile(const std::optional<std::string>& file);
   ~AppendedFile();
   AppendedFile(const AppendedFile&) = delete;
   AppendedFile& operator=(const AppendedFile&) = delete;
   void write(std::string_view text) const;
-  /// What a regular file holds, nobody else writing to it from now on. Of a file that does not begin as a sweep, only the
-  /// beginning. Throws InputError where somebody else writes, and for more than kMostOfASweep bytes.
+  /// Locks a regular file and returns its content, or only the beginning if that is not a sweep. Throws InputError if another process
+  /// has locked the file, or if it has more than kMostOfASweep bytes.
   std::string take_over() const;
-  /// Writes on behind so many bytes of a regular file; what is beyond is lost.
+  /// Truncates a regular file to `bytes` and continues there.
   void cut(std::size_t bytes) const;
 
  private:
   [[noreturn]] void fail() const;
   std::string name_;
   int opened_ = -1;
-  bool regular_ = false;  ///< a file of its own, with a beginning and an end
+  bool regular_ = false;  ///< whether it is a regular file
 };
 
 class SweepOutput {
  public:
-  /// `file`: absent: standard output. What a file of this very sweep holds is kept, all but a line cut off. Throws
-  /// InputError where it is another's, or is being written; it is then untouched.
-  /// `curves`: also given every line, may be null.
+  /// Writes to `file`, or to standard output without one. Lines of this sweep in the file are kept, except an incomplete last one.
+  /// Throws InputError, without changing the file, if it belongs to another sweep or is being written. `curves` gets every line; it
+  /// may be null.
   SweepOutput(const SweepHeader& header, const std::optional<std::string>& file,
               const std::optional<std::string>& csv, SweepCurves* curves);
   ~SweepOutput();
 
-  std::size_t kept() const { return kept_; }      ///< lines that were there already
-  std::size_t written() const { return next_; }   ///< lines that are there
-  std::size_t failed() const { return failed_; }  ///< of them, those with an error
-  /// The k-th line, with its newline; by one thread at a time.
+  std::size_t kept() const { return kept_; }      ///< lines of an earlier run
+  std::size_t written() const { return next_; }   ///< lines in total
+  std::size_t failed() const { return failed_; }  ///< lines with an error
+  /// Writes the k-th line, which ends with a newline. Only one thread may call it at a time.
   void put(std::size_t k, std::string line);
-  /// Nothing more comes: puts the table in its place.
+  /// Ends the output and puts the table in its place.
   void finish();
 
  private:
-  /// What is derived from lines.
+  /// Adds a line to the table and the curves.
   void derive(std::string_view line) const;
 
   const CsvTable columns_;
   SweepCurves* const curves_;
   std::unique_ptr<AppendedFile> lines_;
   std::unique_ptr<OutputFile> table_;
-  std::map<std::size_t, std::string> early_;  ///< those whose turn has not come
+  /// Lines that wait for an earlier one.
+  std::map<std::size_t, std::string> early_;
   std::size_t kept_ = 0;
   std::size_t next_ = 0;
   std::size_t failed_ = 0;

@@ -23,7 +23,7 @@
 namespace ddpsim {
 namespace {
 
-// Equal where two clusters are read alike.
+/// Equal for two requests that read the same cluster.
 using RequestKey =
     std::tuple<std::string, std::optional<int>, std::optional<int>, std::vector<GroupSize>>;
 
@@ -31,7 +31,7 @@ RequestKey key_of(const ClusterRequest& request) {
   return {request.text, request.nodes, request.gpus_per_node, request.groups};
 }
 
-/// Up to the first that can be read; throws the first reason where none can.
+/// Reads items until one can be read. Throws the reason of the first if none can.
 template <typename Item, typename Read>
 void require_any_of(const std::vector<Item>& items, Read read) {
   std::exception_ptr first;
@@ -46,7 +46,7 @@ void require_any_of(const std::vector<Item>& items, Read read) {
   std::rethrow_exception(first);
 }
 
-/// What an hour costs, where that is known.
+/// Returns what an hour costs, if known.
 std::optional<RowCost> cost_of(const PointSettings& settings, std::size_t candidate,
                                const Candidate& called, const Cluster& cluster) {
   std::optional<Price> price = settings.stated[candidate];
@@ -76,7 +76,7 @@ class SweepPoints::Shared {
     };
   }
 
-  /// Named so, else read as `request` says.
+  /// Returns the workload `name`, read as `request` says.
   const LoadedWorkload& workload(const std::string& name, WorkloadRequest request) {
     request.source = name;
     const std::tuple key(name, request.model, request.timing);
@@ -91,7 +91,7 @@ class SweepPoints::Shared {
 
   PointSettings settings(const SweepPoint& point) const { return settings_.of(point.combination); }
 
-  /// How the step measured on that candidate was read.
+  /// Adds the warnings from reading the step measured on a candidate.
   void add_warnings_of_steps(std::size_t candidate, std::vector<std::string>& warnings) const {
     for (const Anchor& anchor : anchors_)
       if (anchor.candidate == candidate)
@@ -112,7 +112,7 @@ class SweepPoints::Shared {
     });
   }
 
-  /// As every candidate before this one left them: a speed of whichever GPU differs is of one GPU.
+  /// Returns the GPU settings after all earlier candidates. A --compute-scale without a GPU belongs to the first GPU that differs.
   GpuSettings gpus_before(const SweepStudy& study, const SweepPoint& point,
                           const PointSettings& settings, const Workload& workload) {
     const CandidateArguments& arguments = *settings.arguments;
@@ -129,7 +129,7 @@ class SweepPoints::Shared {
     return gpus;
   }
 
-  /// Throws InputError where a GPU was named that no cluster has, as a comparison does where it knows all clusters.
+  /// Throws InputError if an option names a GPU that no cluster has, as `compare` does.
   void require_gpus_used(const SweepStudy& study) {
     std::set<std::pair<std::vector<std::string>, std::vector<std::string>>> checked;
     const bool vary = std::ranges::any_of(study.axes, [](const SweepAxis& axis) {
@@ -151,7 +151,7 @@ class SweepPoints::Shared {
     }
   }
 
-  /// --measured-step. Throws InputError where one is nobody's, or cannot be.
+  /// Reads --measured-step. Throws InputError if a step belongs to no candidate or cannot be used.
   void read_anchors(const SweepStudy& study) {
     if (!settings_.measured()) return;
     try {
@@ -171,7 +171,7 @@ class SweepPoints::Shared {
     }
   }
 
-  /// Throws the first reason where not one workload, or not one cluster, can be read.
+  /// Throws the first reason if no workload or no cluster can be read.
   void require_any(const SweepStudy& study) {
     const PointSettings first = settings_.of(0);
     if (!first.arguments) return;
@@ -182,7 +182,8 @@ class SweepPoints::Shared {
   }
 
  private:
-  /// As all candidates leave them; absent where some cannot be read, or contradict others: points say so.
+  /// Returns the GPU settings after all candidates. Returns nothing if some cannot be read or contradict each other, which their points
+  /// report.
   std::optional<GpuSettings> gpus_of_all(const SweepStudy& study, const PointSettings& settings) {
     try {
       GpuSettings gpus(settings.arguments->compute_scales, settings.arguments->gpus);

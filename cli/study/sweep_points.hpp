@@ -1,5 +1,5 @@
-// The points of a sweep, answered one by one and from any thread. What points share is done once: workloads, clusters and
-// the options of each combination are read, and of a workload on a candidate a step of the same buckets is simulated.
+// Answers the points of a sweep one by one, from any thread. Work that points share is done once: workloads, clusters and options are
+// read once, and points of a workload and a candidate with equal buckets share a simulated step.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@ namespace ddpsim {
 
 class SweepPoints {
  public:
-  /// Throws InputError where options make no sense on any point.
+  /// Throws InputError if the options are wrong on every point.
   SweepPoints(const SweepStudy& study, bool intervals);
   ~SweepPoints();
   SweepPoints(const SweepPoints&) = delete;
   SweepPoints& operator=(const SweepPoints&) = delete;
 
-  /// A line of ddpsim.sweep/1. A point that cannot be answered is one, too.
+  /// Returns a line of ddpsim.sweep/1. A point without an answer also has one.
   std::string line(std::size_t point) const;
 
  private:

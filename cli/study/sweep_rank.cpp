@@ -1,4 +1,4 @@
-// A rank that answers points for rank 0.
+// The side of a rank that answers points for rank 0.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ constexpr Seconds kAhead(0.05);
 constexpr std::size_t kMostAhead = 10'000;
 constexpr auto kSign = std::chrono::seconds(5);
 
-/// Points that threads of this rank work on.
+/// The points that the threads of this rank work on.
 class Desk {
  public:
   Desk(int threads, const SweepAnswers& answers) : answers_(answers) {
@@ -51,13 +51,13 @@ class Desk {
 
   struct Done {
     std::string lines;
-    std::size_t wanted = 0;  ///< so that there is always enough
+    std::size_t wanted = 0;  ///< points to ask for
     std::exception_ptr thrown;
   };
   Done take_done() {
     const std::lock_guard lock(mutex_);
     const std::size_t threads = workers_.size();
-    // Without a point answered nobody knows how long one takes.
+    // The time of a point is unknown until one is answered.
     const double in_time =
         answered_ > 0 ? std::ceil(static_cast<double>(threads * answered_) * (kAhead / worked_))
                       : 1;
@@ -116,7 +116,7 @@ std::string text_of(const std::exception_ptr& thrown) {
   }
 }
 
-/// "points 12 4"
+/// Parses "points 12 4".
 PointRange points_told(std::string_view text) {
   text.remove_prefix(std::min(text.find(' ') + 1, text.size()));
   const std::size_t first = take_number<std::size_t>(text).value_or(0);
@@ -124,7 +124,7 @@ PointRange points_told(std::string_view text) {
   return {.first = first, .count = take_number<std::size_t>(text).value_or(0)};
 }
 
-/// What rank 0 hears of this one, and that it is there.
+/// Messages to rank 0, which also tell it that this rank is alive.
 class Voice {
  public:
   explicit Voice(Ranks& ranks) : ranks_(ranks) {}
@@ -139,11 +139,12 @@ class Voice {
   Clock::time_point said_ = Clock::now();
 };
 
-/// False where it was told to end before.
+/// Waits for the preparation. Returns false if rank 0 ended this rank before that.
 bool is_prepared(Ranks& ranks, Voice& voice, std::future<SweepAnswers>& answers) {
   while (answers.wait_for(kRound) != std::future_status::ready) {
     if (voice.silent()) voice.say("lines 0\n");
-    if (ranks.receive()) return false;  // "end": nothing else is said before this is ready
+    // Before this rank is ready, rank 0 only sends "end".
+    if (ranks.receive()) return false;
   }
   return true;
 }
@@ -176,7 +177,8 @@ void wait_for_the_end(Ranks& ranks, Voice& voice) {
 }  // namespace
 
 void answer_for_rank_0(Ranks& ranks, int threads, const std::function<SweepAnswers()>& prepare) {
-  std::signal(SIGINT, SIG_IGN);  // rank 0's to obey, who lets this one go
+  // Rank 0 handles the interrupt and ends this rank.
+  std::signal(SIGINT, SIG_IGN);
   Voice voice(ranks);
   std::future<SweepAnswers> answers = std::async(std::launch::async, prepare);
   try {

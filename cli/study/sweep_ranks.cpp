@@ -18,7 +18,7 @@ namespace {
 constexpr auto kMoment = std::chrono::milliseconds(1);
 constexpr auto kLongSilence = std::chrono::seconds(60);
 
-/// The word in front, taken away with the blank or the end of line behind it.
+/// Removes the first word and the blank or newline after it from `text`, and returns the word.
 std::string_view take_word(std::string_view& text) {
   const std::size_t end = std::min(text.find_first_of(" \n"), text.size());
   const std::string_view word = text.substr(0, end);
@@ -30,7 +30,7 @@ std::size_t take_count(std::string_view& text) {
   return parse_number<std::size_t>(take_word(text)).value_or(0);
 }
 
-/// "3 {…}\n" by "3 {…}\n".
+/// Writes each line of a message: "3 {…}\n" is the line of point 3.
 void put_lines(std::string_view text, SweepDispatch& dispatch) {
   while (!text.empty()) {
     const std::size_t k = take_count(text);
@@ -65,7 +65,7 @@ std::optional<RankMessage> SweepRanks::receive() {
   }
   for (std::size_t rank = 0; rank < others_.size(); ++rank) {
     if (others_[rank].gone || now - others_[rank].heard < kLongSilence) continue;
-    // Nobody can leave an MPI job that a rank has left without a word: there is no throwing from here.
+    // An MPI job in which a rank has died cannot end normally, so this must not throw.
     print_error(
         fmt::format("ddpsim: rank {} has said nothing for {} s: it has died, or its host "
                     "has. What is written stays; run this again to go on from there",
@@ -112,7 +112,7 @@ void SweepRanks::serve(SweepDispatch& dispatch) {
     const std::size_t wanted = take_count(text);
     put_lines(text, dispatch);
     if (wanted == 0) continue;
-    // Towards the end in ever smaller portions, so that all end together.
+    // Portions shrink towards the end, so that all ranks finish at about the same time.
     const std::size_t fair = std::max<std::size_t>(1, dispatch.left() / (2 * others_.size()));
     const PointRange range = dispatch.take(std::min(wanted, fair));
     if (range.count > 0)

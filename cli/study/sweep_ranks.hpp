@@ -1,11 +1,13 @@
-// A sweep over several ranks. Rank 0 hands points out and writes what comes back; the others answer them.
+// A sweep over several ranks. Rank 0 hands out points and writes the lines that come back; the other ranks answer points.
 //
 //   rank 0 → k:  "points FIRST COUNT" | "end"
-//   k → rank 0:  "ready HOST HEADER" | "problem HOST TEXT", once; "lines WANTED", behind it lines, each with the number
-//                of its point; "failed TEXT" where one cannot be made; "bye", the last
+//   k → rank 0:  "ready HOST HEADER" | "problem HOST TEXT", once.
+//                "lines WANTED", followed by lines, each with the number of its point.
+//                "failed TEXT" if a line cannot be made.
+//                "bye" as the last message.
 //
-// A rank asks for more before it has answered what it has, for about kAhead of work, so that nobody waits for a message.
-// Each says something every few seconds ("lines 0"): one that is silent for a minute has died, where the launcher did not see it.
+// A rank asks for points ahead of time, for about kAhead of work, so that it never waits for a message. Each rank sends a message every
+// few seconds ("lines 0"). A rank that is silent for a minute has died without its launcher noticing.
 #pragma once
 
 #include <chrono>
@@ -18,19 +20,20 @@
 
 namespace ddpsim {
 
-/// The others, for rank 0; null: there are none.
+/// The other ranks, as rank 0 sees them.
 class SweepRanks {
  public:
+  /// `ranks` is null if there are no other ranks.
   explicit SweepRanks(Ranks* ranks);
-  /// Lets all go home.
+  /// Ends all other ranks.
   ~SweepRanks();
   SweepRanks(const SweepRanks&) = delete;
   SweepRanks& operator=(const SweepRanks&) = delete;
 
   bool any() const { return ranks_ != nullptr; }
-  /// Waits until each has understood the same sweep. Throws InputError where one has not.
+  /// Waits until every rank has read the same sweep. Throws InputError if one has not.
   void require_same(const std::string& header);
-  /// Until it is over.
+  /// Hands out points and collects lines until the sweep is over.
   void serve(SweepDispatch& dispatch);
 
  private:
@@ -39,22 +42,22 @@ class SweepRanks {
     bool gone = false;
     Clock::time_point heard = Clock::now();
   };
-  /// The next message of a rank that is not gone; absent after a moment without.
+  /// Returns the next message of a rank that has not left, or nothing after a short wait.
   std::optional<RankMessage> receive();
   std::string name(int rank) const;
 
   Ranks* const ranks_;
-  std::vector<Rank> others_;  ///< by rank; [0]: this one
+  std::vector<Rank> others_;  ///< by rank; [0] is this one
   bool released_ = false;
 };
 
-/// What a rank answers with.
+/// The answers of a rank.
 struct SweepAnswers {
-  std::string header;  ///< of all that is swept
+  std::string header;  ///< of the sweep
   std::function<std::string(std::size_t k)> line;
 };
 
-/// Of any rank but 0: answers what it is given, until rank 0 lets it go.
+/// Answers points on any rank except rank 0, until rank 0 ends it.
 void answer_for_rank_0(Ranks& ranks, int threads, const std::function<SweepAnswers()>& prepare);
 
 }  // namespace ddpsim

@@ -33,7 +33,7 @@ std::string token_of(const Cursor& value) {
   return fmt::format("[{}]", fmt::join(items, ", "));
 }
 
-/// Their names; a sweep takes them one by one, whatever their shares.
+/// Returns the names of the workloads. A sweep ignores their shares.
 std::vector<std::string> read_names(const Object& root) {
   std::vector<std::string> names;
   for (StudyWorkload& named : read_workloads(root)) names.push_back(std::move(named.workload));
@@ -68,7 +68,7 @@ std::vector<Candidate> read_clusters(const Object& root) {
   }
 }
 
-/// A step was measured with one value of each option that varies, and nobody but the user knows which.
+/// Reads measured_with: a step was measured with one value of each option that varies, and only the user knows which.
 void read_measured_with(const Object& root, const CLI::App& point, SweepStudy& study) {
   const auto given = root.optional("measured_with");
   const bool measured =
@@ -105,8 +105,8 @@ void read_measured_with(const Object& root, const CLI::App& point, SweepStudy& s
   study.measured_with = std::move(measured_values);
 }
 
-/// Notes the files that a point may read, before the first line is written: each trace in a folder, and "FILE" in "switches:FILE",
-/// "FILE@8" and "FILE:KEY".
+/// Notes the files that a point may read, before the first line is written. These are the traces of a folder, and FILE in
+/// "switches:FILE", "FILE@8" and "FILE:KEY".
 void note_files(const std::string& value) {
   constexpr std::size_t kMost = 100'000;
   std::error_code error;
@@ -129,7 +129,7 @@ void note_files(const std::string& value) {
   }
 }
 
-/// The content of what a value names, where it is a file.
+/// Adds the content of a value that names a file.
 void add_file(Digest& digest, const std::string& value) {
   for (const std::string& name :
        {value, value.substr(0, value.rfind('@')), value.substr(0, value.rfind(':'))}) {

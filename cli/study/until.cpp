@@ -31,7 +31,7 @@ constexpr Name kNames[] = {{"efficiency", CandidateFigure::efficiency},
                    "A faster than B, A cheaper than B");
 }
 
-/// In the figure's own unit: shares, seconds.
+/// Parses a threshold into the unit of its figure: a share, seconds, samples/s or USD.
 std::optional<double> threshold(CandidateFigure figure, std::string_view text) {
   if (figure == CandidateFigure::step) {
     const Parsed<Duration> time = parse_duration(text);
@@ -59,10 +59,10 @@ std::vector<NamedInterval> named(const std::vector<Stretch>& stretches,
   return all;
 }
 
-/// What is asked along a range that was written out: candidate by candidate.
+/// The candidates along a written-out range.
 using AlongRange = std::vector<Asked>;
 
-/// Of every range that was typed; a candidate by itself is none.
+/// Returns every typed range. A single candidate is not a range.
 std::vector<AlongRange> typed_ranges(const std::vector<Candidate>& candidates) {
   std::map<std::size_t, AlongRange> by_text;
   for (std::size_t i = 0; i < candidates.size(); ++i)
@@ -73,7 +73,7 @@ std::vector<AlongRange> typed_ranges(const std::vector<Candidate>& candidates) {
   return ranges;
 }
 
-/// One of the two is a range, or both are: then the first is held against the first, and so on.
+/// Returns the pairs along a range. If both sides are ranges, their first values are compared, then their second ones, and so on.
 AlongRange pairs(const Condition& condition, const std::vector<Candidate>& candidates) {
   const auto ahead = called(condition.order->ahead, candidates, condition.text);
   const auto behind = called(condition.order->behind, candidates, condition.text);
@@ -88,7 +88,7 @@ AlongRange pairs(const Condition& condition, const std::vector<Candidate>& candi
   return range;
 }
 
-/// The candidate that changes along the range.
+/// Returns the candidate that changes along the range.
 std::size_t varied(const AlongRange& range, std::size_t k) {
   const bool other = range.front().other && range.front().candidate == range.back().candidate;
   return other ? *range[k].other : range[k].candidate;
@@ -103,7 +103,8 @@ Until along(const Condition& condition, const CompareOutcome& outcome, std::size
   for (std::size_t k = 0; k < range.size(); ++k) {
     const auto row = outcome.row(workload, varied(range, k), condition.asks_mix());
     const auto found = holds(condition, outcome, workload, range[k]);
-    if (!row) continue;  // it could not be compared, and says why
+    // A candidate that could not be compared has its own error.
+    if (!row) continue;
     if (!found)
       throw UsageError(fmt::format("--until {}", condition.text),
                        fmt::format("not known of {}", candidates[range[k].candidate].label));

@@ -1,5 +1,5 @@
-// --until: along a range, where does something hold? Of one candidate's figure (efficiency<90%), or of two candidates' order (new
-// faster than old). Along ranges that were written out, of which every candidate is compared, and along a searched one.
+// --until: where along a range does a condition hold? The condition is about one candidate's figure (efficiency<90%) or about the order
+// of two candidates (new faster than old). A range is written out, so that every value is a candidate, or it is searched.
 #pragma once
 
 #include <optional>
@@ -13,41 +13,41 @@ namespace ddpsim {
 
 struct Condition {
   std::string text;
-  /// "A faster than B", "A cheaper than B"
+  /// "A faster than B" or "A cheaper than B".
   struct Order {
     std::string ahead;
     std::string behind;
     bool in_cost = false;
   };
   std::optional<Order> order;
-  // Without an order, a figure:
+  // The condition on a figure, if there is no order.
   CandidateFigure figure{};
   Than than{};
-  double threshold = 0;  ///< a share, samples/s, seconds, USD
-  /// Of several workloads: of all of them together.
+  double threshold = 0;  ///< share, samples/s, seconds or USD
+  /// Returns whether the condition is about the mix if there are several workloads.
   bool asks_mix() const { return order || figure == CandidateFigure::usd; }
 };
 
-/// efficiency<90%, speed>20000 (samples/s), step>120ms, usd>1.5 (of what costs are told of); A faster than B, A cheaper than B.
-/// Throws UsageError.
+/// Parses efficiency<90%, speed>20000 (samples/s), step>120ms, usd>1.5 (in the unit of the costs), "A faster than B" or "A cheaper than
+/// B". Throws UsageError.
 Condition parse_condition(const std::string& text);
 
-/// Candidates of which a condition speaks at one place of a range.
+/// The candidates that a condition compares at one place of a range.
 struct Asked {
   std::size_t candidate;
-  std::optional<std::size_t> other;  ///< of an order
+  std::optional<std::size_t> other;  ///< only for an order
 };
 
-/// What is known of it; absent where a figure is not. `workload`: whose figure.
+/// Returns whether a condition holds for a workload; nothing if a figure is unknown.
 std::optional<Holds> holds(const Condition& condition, const CompareOutcome& outcome,
                            std::size_t workload, const Asked& asked);
 
-/// Candidates that are called so, in their order. Throws UsageError where none is.
+/// Returns the candidates called `name`, in their order. Throws UsageError if there is none.
 std::vector<std::size_t> called(const std::string& name, const std::vector<Candidate>& candidates,
                                 const std::string& condition);
 
-/// Along every range that was written out, in its order: of each workload's figures, else of the mix. Throws UsageError
-/// where there is no such range, or where nothing is known of a figure.
+/// Answers the conditions along every written-out range, in its order, for each workload or for the mix. Throws UsageError if there is no
+/// such range or a figure is unknown.
 std::vector<Until> until_written_out(const std::vector<Condition>& conditions,
                                      const CompareOutcome& outcome,
                                      const std::vector<ReadWorkload>& workloads);

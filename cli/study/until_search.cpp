@@ -13,7 +13,7 @@
 namespace ddpsim {
 namespace {
 
-/// One condition of one candidate, or of two, with one workload or the mix of all.
+/// A condition on one or two candidates, for one workload or for the mix.
 struct Question {
   const Condition* condition;
   Asked asked;
@@ -78,7 +78,7 @@ class UntilSearch {
   }
 
  private:
-  /// A figure is asked of every candidate that the range is of; of all, where an option has it.
+  /// Returns the candidates of a condition. A figure is asked of every candidate with the range, or of all if the range is in an option.
   std::vector<Asked> asked_by(const Condition& condition) const {
     if (condition.order) {
       const auto ahead = called(condition.order->ahead, named_, condition.text);
@@ -100,7 +100,8 @@ class UntilSearch {
     return asked_by(condition).size();
   }
 
-  /// The mix's shares are of the first candidate's time, and a measured step may be carried over.
+  /// Returns the candidates that an answer needs. A mix needs the first one, whose time defines the shares. Candidates with a measured
+  /// step may correct others.
   std::vector<std::size_t> needed_by(const Question& question) const {
     std::set<std::size_t> needed = {question.asked.candidate};
     if (question.asked.other) needed.insert(*question.asked.other);
@@ -138,7 +139,7 @@ class UntilSearch {
         some.push_back(there[i]);
         some.back().label = named_[i].label;
       }
-      // What is said of others is left out, or nobody would be called so.
+      // Prices of other candidates are left out. They would name no candidate of this comparison.
       std::erase_if(own.money.prices, [&](const std::string& text) {
         const std::string name = text.substr(0, text.rfind('='));
         return text != "list" && std::ranges::none_of(some, [&](const Candidate& one) {
@@ -160,7 +161,7 @@ class UntilSearch {
     return std::nullopt;
   }
 
-  /// In which the range stands: of the candidate asked, else of an option.
+  /// Returns the word with the range: a cluster of the question, or else the value of an option.
   std::string word_of(const Question& question) const {
     std::vector<std::string> texts = {named_[question.asked.candidate].cluster};
     if (question.asked.other) texts.push_back(named_[*question.asked.other].cluster);

@@ -1,4 +1,4 @@
-// --until along a searched range: values spread over it first, then between those that differ, each a comparison of its own.
+// --until along a searched range. The search first compares values spread over the range, then values between neighbours that differ.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace ddpsim {
 
-/// `arguments` and `clusters` have the range in their words. Throws UsageError
-/// where a condition names nobody, or where no value has an answer.
+/// Searches the range, which occurs in the words of `arguments` or `clusters`. Throws UsageError if a condition names no candidate, or if
+/// no value has an answer.
 std::vector<Until> until_searched(const std::vector<Condition>& conditions,
                                   const SearchedRange& range, const CompareArguments& arguments,
                                   const JobRequest& request,

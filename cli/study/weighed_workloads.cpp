@@ -36,7 +36,7 @@ Typed with_share(const std::string& workload, std::string_view share) {
   return {workload, *number, percent};
 }
 
-/// "W=70%", "W=2", "W". A name may hold "=": a file's.
+/// Parses "W=70%", "W=2" or "W". The name of a file may contain "=".
 Typed typed_workload(const std::string& text) {
   const std::size_t equals = text.rfind('=');
   std::error_code error;
@@ -44,7 +44,7 @@ Typed typed_workload(const std::string& text) {
   return with_share(text.substr(0, equals), std::string_view(text).substr(equals + 1));
 }
 
-/// Those of the study, then those that were typed.
+/// Returns the workloads of the study, then the typed ones.
 std::vector<Typed> named_workloads(const CompareArguments& arguments) {
   std::vector<Typed> named;
   if (arguments.study)
@@ -55,7 +55,7 @@ std::vector<Typed> named_workloads(const CompareArguments& arguments) {
   return named;
 }
 
-/// All with a share, or none; percent of all or of none, and then 100 together.
+/// Throws UsageError unless all workloads or none have a share. Percentages must add up to 100.
 void require_alike(const std::vector<Typed>& typed) {
   double sum = 0;
   for (const Typed& one : typed) {
@@ -66,7 +66,7 @@ void require_alike(const std::vector<Typed>& typed) {
       refuse(fmt::format("{}: give all shares in percent, or none", one.text));
     sum += one.share.value_or(1);
   }
-  constexpr double kRounded = 0.5;  // 33.3 % three times
+  constexpr double kRounded = 0.5;  // for three times 33.3 %
   if (typed.front().percent && std::abs(sum - 100) > kRounded)
     refuse(
         fmt::format("{}=…: the shares add up to {:.4g} %, not to 100 %", typed.front().text, sum));

@@ -1,4 +1,4 @@
-// Which workloads are compared, and how much of the time is each one's: WORKLOAD, or --workload W[=SHARE] several times.
+// The workloads to compare and their shares of the time: WORKLOAD, or several --workload W[=SHARE].
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@ namespace ddpsim {
 
 struct WeighedWorkload {
   std::string text;  ///< WORKLOAD, as typed
-  double share = 1;  ///< of the time; all of them together 1
+  double share = 1;  ///< of the time; they add up to 1
 };
 
-/// Where --workload or a study names the workloads, every word is a CLUSTER. `clusters`: those of the study, then those that
-/// were typed. Throws UsageError.
+/// Returns the workloads, and appends to `clusters` those of the study, then the typed ones. If --workload or a study names the
+/// workloads, every typed argument is a CLUSTER. Throws UsageError.
 std::vector<WeighedWorkload> weighed_workloads(const CompareArguments& arguments,
                                                std::vector<CandidateRequest>& clusters);
 

@@ -16,8 +16,8 @@
 namespace ddpsim {
 namespace {
 
-/// Each warning once, those that overturn an answer in front; one that neither holds for all nor names its cluster says for
-/// which it does.
+/// Returns each warning once, those that could overturn the answer first. A warning that holds for some candidates and does not name
+/// its cluster gets their labels.
 Warnings common_warnings(const std::vector<LoadedCandidate>& jobs) {
   std::vector<std::string> texts;
   std::map<std::string, std::vector<std::string>> labels;
@@ -49,7 +49,7 @@ Warnings common_warnings(const std::vector<LoadedCandidate>& jobs) {
   return {std::move(texts), overturning};
 }
 
-/// --measured-step, by job.
+/// Returns the measured step of each job.
 std::vector<std::optional<MeasuredStep>> measured_steps(MeasuredTexts& given,
                                                         const std::string& workload,
                                                         std::vector<LoadedCandidate>& jobs) {
@@ -76,7 +76,7 @@ std::vector<std::optional<MeasuredStep>> measured_steps(MeasuredTexts& given,
   return measured;
 }
 
-/// What a measured step leaves of the recorded waits, all candidates of that recording wait.
+/// Shortens the recorded waits of all candidates as far as a measured step shows that they are too long.
 void shorten_recorded_waits(const std::vector<std::optional<MeasuredStep>>& measured,
                             std::vector<LoadedCandidate>& jobs) {
   std::optional<Recorded> before;
@@ -98,7 +98,7 @@ void shorten_recorded_waits(const std::vector<std::optional<MeasuredStep>>& meas
       job = job.with(*left);
 }
 
-/// By job; empty where a workload does not say its batch.
+/// Returns the samples of a step of each job; empty if a workload does not state its batch.
 std::vector<double> samples_of_steps(const std::vector<LoadedCandidate>& jobs) {
   std::vector<double> samples;
   for (const LoadedCandidate& job : jobs) {
@@ -109,8 +109,8 @@ std::vector<double> samples_of_steps(const std::vector<LoadedCandidate>& jobs) {
   return samples;
 }
 
-/// Beside a measured step that its prediction misses, other predictions of the same GPU, to which the correction does not carry
-/// over: one node and several miss different things.
+/// Warns about predictions for the same GPU that a measured step does not correct, although it differs from its own prediction. A
+/// correction for one node does not apply to several nodes, nor the reverse.
 void warn_of_uncorrected(const Comparison& comparison, std::vector<LoadedCandidate>& jobs) {
   for (std::size_t from = 0; from < jobs.size(); ++from) {
     const std::optional<Replay>& replay = comparison.jobs[from].replay;
@@ -132,7 +132,7 @@ void warn_of_uncorrected(const Comparison& comparison, std::vector<LoadedCandida
   }
 }
 
-/// Reads candidate by candidate. One that cannot be compared is a row with its reason, unless none can.
+/// Loads the candidates one by one. A candidate that cannot be compared becomes a row with its reason, unless none can.
 class Reading {
  public:
   Reading(const CompareArguments& arguments, const JobRequest& request,
@@ -156,11 +156,12 @@ class Reading {
       return;
     } catch (const InputError& error) {
       Diagnostic diagnostic = error.diagnostic();
-      diagnostic.file.clear();  // its label stands in front
+      diagnostic.file.clear();  // the row shows the label
       failed.error = to_string(diagnostic);
       keep_first();
     } catch (const UsageError& error) {
-      if (!failed.ranks) throw;  // of the options, not of this candidate
+      // The options are wrong, not this candidate.
+      if (!failed.ranks) throw;
       failed.error = error.what();
       keep_first();
     }

@@ -1,4 +1,4 @@
-// One workload on all candidates: those on which it runs, compared; those on which it does not, with their reason.
+// The comparison of one workload on all candidates. Candidates on which it does not run have a reason.
 #pragma once
 
 #include <cstddef>
@@ -13,24 +13,24 @@ namespace ddpsim {
 
 struct WorkloadComparison {
   std::vector<LoadedCandidate> jobs;
-  std::vector<std::size_t> places;  ///< by job, which of the candidates it is
-  std::vector<std::size_t> failed;  ///< by what was not compared, the same
+  std::vector<std::size_t> places;  ///< candidate of each job
+  std::vector<std::size_t> failed;  ///< candidates that were not compared
   CompareReport report;             ///< without costs, caps and conditions
-  /// The job of a candidate; absent where the workload does not run on it.
+  /// Returns the job of a candidate, if the workload runs on it.
   std::optional<std::size_t> job_of(std::size_t candidate) const;
 };
 
-/// What --measured-step says, and whether anybody took it.
+/// The values of --measured-step, and which of them a candidate has taken.
 struct MeasuredTexts {
   const std::vector<std::string>& texts;
   std::vector<bool> taken;
-  /// Of "WORKLOAD:LABEL=104ms" and "LABEL=104ms" what stands behind the label.
+  /// Returns "104ms" of "WORKLOAD:LABEL=104ms" or "LABEL=104ms" if they mean this candidate.
   static std::optional<std::string> step_of(const std::string& text, const std::string& workload,
                                             const Candidate& candidate);
 };
 
-/// `request.workload` is the workload; `several`: one of them, so that a measured step names it. Throws the first
-/// candidate's reason where it runs on none.
+/// Compares `request.workload` on all candidates. With `several` workloads, a measured step also names its workload. Throws the reason
+/// of the first candidate if the workload runs on none.
 WorkloadComparison compare_workload(const CompareArguments& arguments, const JobRequest& request,
                                     const LoadedWorkload& workload, bool several,
                                     const std::vector<Candidate>& candidates, GpuSettings& gpus,
