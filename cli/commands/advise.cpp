@@ -31,7 +31,7 @@ namespace ddpsim {
 namespace {
 
 struct AdviseArguments {
-  std::optional<std::string> setting;  ///< to export
+  std::optional<std::string> setting;  ///< to export (--lever)
   JobArguments job;
   OutputArguments output;
   int threads = 0;
@@ -48,8 +48,8 @@ bool chooses_alike(const CollectiveTuning& a, const CollectiveTuning& b) {
          a.max_channels == b.max_channels;
 }
 
-/// What --export writes: the best of what leaves numerics as they are, or what --lever names. Null where nothing is worth
-/// changing. Throws UsageError.
+/// Returns the row that --export writes: the named one, or the best one that keeps numerics. Null if nothing is worth changing. Throws
+/// UsageError.
 const AdviceRow* to_export(const Advice& advice, const std::optional<std::string>& setting) {
   if (!setting) return advice.best();
   const AdviceRow* row = advice.find(*setting);
@@ -64,7 +64,7 @@ const AdviceRow* to_export(const Advice& advice, const std::optional<std::string
   return row;
 }
 
-/// Throws UsageError where the plan leaves NCCL's choice as it is: a table of that would only freeze it.
+/// Returns a table for NCCL's tuner plugin. Throws UsageError if the advice does not change NCCL's choice, which a table would only freeze.
 std::string tuner_plan(const AdviceReport& report, const AdviceRow* best, const std::string& file,
                        const std::string& made_by) {
   if (best == nullptr)
@@ -79,7 +79,7 @@ std::string tuner_plan(const AdviceReport& report, const AdviceRow* best, const 
   return tuner_csv(*best->job_settings.nccl, report.context, made_by);
 }
 
-/// Memory that is too small, and a recording that tells nothing of caps, hinder no other advice: both are said.
+/// Returns the options of the search. Too little memory, or a recording without information on caps, only adds a warning.
 AdviseOptions advise_options(BuiltJob& loaded, const CountedMemory& memory, TuneOptions tuning) {
   const Job& job = loaded.job;
   Warnings& warnings = loaded.trust.warnings;
@@ -95,7 +95,7 @@ AdviseOptions advise_options(BuiltJob& loaded, const CountedMemory& memory, Tune
   return options;
 }
 
-/// To take along what is advised, where there is something; else to look at the step.
+/// Returns the command that exports the advice if there is any, otherwise the command that shows the step.
 std::string next_after_advice(const Job& job, const TypedLine& typed, bool to_take_along) {
   TypedLine next = typed;
   next.set(to_take_along ? "--export" : "--timeline",

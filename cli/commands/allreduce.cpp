@@ -40,7 +40,7 @@ struct AllReduceArguments {
   OutputArguments output;
 };
 
-/// As nccl-tests reads sizes: "8" bytes, "64K", "1M", "1G" binary; beside them "25MiB" and "1GB".
+/// Parses sizes as nccl-tests does ("8" in bytes, "64K", "1M", "1G" in binary units), and also "25MiB" and "1GB".
 Bytes parse_size(const std::string& option, const std::string& text) {
   constexpr double kMost = 1LL << 50;
   std::string_view suffix = text;
@@ -66,8 +66,8 @@ Bytes parse_size(const std::string& option, const std::string& text) {
   return Bytes(static_cast<std::int64_t>(bytes));
 }
 
-/// Whole fp32 elements, as all_reduce_perf has them, or as many times 16 bytes for each rank as all_gather_perf and
-/// reduce_scatter_perf take; the same size is never asked for twice.
+/// Returns the sizes, each once. They are multiples of an fp32 element as in all_reduce_perf, or of 16 bytes per rank as in
+/// all_gather_perf and reduce_scatter_perf.
 std::vector<Bytes> sizes_of(const AllReduceArguments& arguments, int ranks) {
   constexpr std::int64_t kFp32 = 4;
   constexpr std::int64_t kAligned = 16;
@@ -102,7 +102,7 @@ std::vector<Bytes> sizes_of(const AllReduceArguments& arguments, int ranks) {
   return sizes;
 }
 
-/// What is not known of collectives that are no all-reduces.
+/// Warns about what is not known of collectives other than all-reduces.
 std::vector<std::string> collective_warnings(CollectiveKind kind, const Cluster& cluster,
                                              NcclVersion nccl) {
   if (kind == CollectiveKind::all_reduce || cluster.ranks() == 1) return {};
@@ -121,7 +121,7 @@ std::vector<std::string> collective_warnings(CollectiveKind kind, const Cluster&
   return warnings;
 }
 
-/// What was stated and NCCL does not follow for this collective: it runs rings where it has nothing else.
+/// Warns about options that NCCL ignores for this collective, because it has only rings for it.
 std::vector<std::string> unheeded(const AllReduceTable& table, const CollectiveTuning& tuning) {
   if (table.collective == CollectiveKind::all_reduce || table.ranks == 1) return {};
   const auto none = [&](const char* option) {
@@ -141,7 +141,7 @@ std::vector<std::string> unheeded(const AllReduceTable& table, const CollectiveT
   return warnings;
 }
 
-/// Options that do not go together, or not with this NCCL.
+/// Throws UsageError for options that exclude each other, or that this NCCL does not have.
 void require_fitting_options(const AllReduceArguments& arguments, NcclVersion nccl) {
   if (arguments.collective == CollectiveKind::send_recv && nccl < NcclVersion{2, 7, 0})
     throw UsageError(
@@ -182,7 +182,7 @@ int run(const AllReduceArguments& arguments, const TypedLine& typed) {
   tuning.nccl = stated_nccl(arguments.cluster.nccl).value_or(bundled_nccl(torch.version));
   require_of_nccl(tuning);
   const Cluster cluster = load_calibrated_cluster(cluster_request(arguments.cluster));
-  // A log knows its NCCL better than a PyTorch that nobody named.
+  // The NCCL version of a log is more reliable than that of an assumed PyTorch.
   const bool named = arguments.cluster.nccl || torch.known;
   if (cluster.calibration && !named)
     tuning.nccl = nearest_nccl(*cluster.calibration, cluster.nodes, cluster.gpus_per_node)

@@ -35,7 +35,7 @@ struct BucketsArguments {
   OutputArguments output;
 };
 
-/// A model's name stands for its parameters and their ready order, without any times.
+/// Returns a workload with the parameters of a named model and their ready order, without times.
 std::optional<Workload> workload_of_model(const std::string& name) {
   std::optional<Model> model = find_model(name);
   if (!model) return std::nullopt;
@@ -61,14 +61,14 @@ std::vector<Bytes> parse_limits(const std::string& text) {
   return limits;
 }
 
-/// As for a job on the GPU recorded on: there is no cluster here.
+/// Returns the PyTorch version to assume. There is no cluster here, so the GPU is the recorded one.
 TorchVersion assumed_for(const Workload& workload) {
   const std::optional<GpuModel> gpu = recorded_on(workload);
   return assumed_among(
       possible_versions(workload, Cluster{}, gpu ? &*gpu : nullptr, DdpOptions{}, std::nullopt));
 }
 
-/// Where ready order was asked for: that there is none, or that these buckets are never `rebuilt` in it.
+/// Warns if buckets in ready order cannot be shown: none is recorded, or these buckets are never `rebuilt`.
 void warn_of_order(const Workload& workload, bool rebuilt, std::vector<std::string>& warnings) {
   if (!rebuilt)
     warnings.emplace_back(

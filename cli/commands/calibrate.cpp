@@ -56,7 +56,7 @@ std::vector<std::string> each_once(const std::vector<std::string>& names) {
   return once;
 }
 
-/// Whose logs are fitted beside those given, and whose are not.
+/// Notes which published logs are fitted together with the given ones, and which are left out.
 void note_published(const std::string& cluster, Fit& fit) {
   std::vector<std::string> sources;
   for (const CalibratedShape& log : fit.calibration.shapes)
@@ -78,7 +78,7 @@ void note_published(const std::string& cluster, Fit& fit) {
                     cluster, fmt::join(each_once(fit.other_release), ", ")));
 }
 
-/// A calibration is fitted from all its logs at once, never added to.
+/// Warns that the given logs replace earlier ones, because a calibration is always fitted from all its logs.
 std::string replaced_logs(const std::vector<CalibratedShape>& before, const std::string& cluster) {
   std::string logs;
   for (const CalibratedShape& log : before)
@@ -89,7 +89,7 @@ std::string replaced_logs(const std::vector<CalibratedShape>& before, const std:
       cluster, logs);
 }
 
-/// Of logs that were fitted without saying which NCCL they were taken with.
+/// Warns about fitted logs that do not state their NCCL version.
 std::optional<std::string> assumed_nccl(const Fit& fit, const std::vector<MeasuredLog>& logs,
                                         NcclVersion assumed) {
   std::vector<std::string> silent;
@@ -104,14 +104,14 @@ std::optional<std::string> assumed_nccl(const Fit& fit, const std::vector<Measur
                      to_string(assumed));
 }
 
-/// The cluster as it is with so many nodes and GPUs of each.
+/// Returns a function that loads the cluster with a given number of nodes and GPUs per node.
 ClusterAt cluster_at(const CalibrateArguments& arguments) {
   return [&arguments](JobShape shape) {
     return load_cluster_at(arguments.cluster, shape.nodes, shape.gpus_per_node);
   };
 }
 
-/// Written only if it can be read.
+/// Writes the cluster file, after checking that it can be read.
 void write_cluster(const std::string& file, const CalibrateArguments& arguments) {
   parse_cluster(file, arguments.output);
   std::vector<NamedOutput> outputs = named_outputs(arguments.forms);

@@ -18,7 +18,7 @@
 namespace ddpsim {
 namespace {
 
-/// A log of machines as NCCL counts nodes: where they share an NVLink domain, it is the node.
+/// Counts the machines of a log as NCCL counts nodes. If machines share an NVLink domain, the domain is the node.
 void count_domains(MeasuredLog& log, const Cluster& cluster) {
   const auto shape = log.shape();
   if (cluster.hosts_per_node == 1 || !shape) return;
@@ -28,7 +28,7 @@ void count_domains(MeasuredLog& log, const Cluster& cluster) {
   log.nodes = domains;
 }
 
-/// A node can be used in part, never beyond its GPUs: such a log was taken elsewhere.
+/// Throws InputError if a log used more GPUs per node than the cluster has, so that it was taken elsewhere.
 void require_nodes_as_large(const MeasuredLog& log, const Cluster& cluster) {
   if (!log.gpus_per_node || *log.gpus_per_node <= cluster.gpus_per_node) return;
   throw InputError({.file = log.source,
@@ -38,7 +38,7 @@ void require_nodes_as_large(const MeasuredLog& log, const Cluster& cluster) {
                     .hint = "Name the cluster the log was taken on (--cluster)"});
 }
 
-/// How a job of so many ranks lies on the cluster: within a node, else on whole nodes.
+/// Returns the shape of a job of `ranks` on the cluster: within a node, otherwise on whole nodes.
 JobShape shape_on(const Cluster& cluster, int ranks, const LogArgument& argument) {
   if (argument.stated) return *argument.stated;
   if (ranks == 0) {
@@ -61,7 +61,7 @@ JobShape shape_on(const Cluster& cluster, int ranks, const LogArgument& argument
        .hint = fmt::format("Say how many nodes and GPUs on each: {}@NODESxGPUS", file)});
 }
 
-/// What a job noted of itself seldom says on how many nodes it ran.
+/// Says which shape was assumed, because logs of jobs rarely state their number of nodes.
 void say_shape(const LogArgument& argument, JobShape shape, MeasuredLog& log) {
   if (argument.stated) return;
   log.recognised.push_back(
@@ -70,7 +70,7 @@ void say_shape(const LogArgument& argument, JobShape shape, MeasuredLog& log) {
                   shape.nodes, shape.nodes == 1 ? "node" : "nodes", shape.gpus_per_node));
 }
 
-/// Of nccl-tests and the like, or what a job noted of its all-reduces.
+/// Reads logs of nccl-tests and similar programs, or the all-reduces that a job logged.
 std::vector<MeasuredLog> noted_logs(const LogArgument& argument, const Cluster& cluster) {
   std::vector<MeasuredLog> logs = read_measured_logs(argument.path, argument.stated);
   const MeasuredLog& first = logs.front();
@@ -81,7 +81,7 @@ std::vector<MeasuredLog> noted_logs(const LogArgument& argument, const Cluster& 
   return logs;
 }
 
-/// Of nccl-tests and the like, or the all-reduces of a recorded training.
+/// Reads logs as noted_logs does, or the all-reduces of a recorded training.
 std::vector<MeasuredLog> logs_of(const LogArgument& argument, const Cluster& cluster) {
   if (is_archive(argument.path)) {
     const Archive archive = read_archive(argument.path);
@@ -114,7 +114,7 @@ std::vector<MeasuredLog> logs_of(const LogArgument& argument, const Cluster& clu
        .hint = "Give logs of all_reduce_perf, or traces of a DDP job, of all ranks if you can"});
 }
 
-/// Of a log that does not say whose it is, --backend does.
+/// Takes a log that does not name its library as one of gloo, which --backend states. Throws InputError if the log contradicts that.
 void take_for_gloo(MeasuredLog& log) {
   if (is_of_gloo(log)) return;
   const bool on_gpus = !log.gpu.empty() && !log.gpu.starts_with("CPU");
@@ -141,7 +141,7 @@ ReadLogs read_logs(const std::vector<std::string>& texts, const Cluster& cluster
   for (const std::string& text : texts) {
     const LogArgument argument = parse_log_argument(text);
     for (MeasuredLog& log : logs_of(argument, cluster)) {
-      // A file is known by its name: where it lay is nobody's business.
+      // Only the file's name is kept, since its folder may be private.
       log.source = std::filesystem::path(log.source).filename().string();
       state_settings(argument, log);
       if (unstated == Backend::gloo) take_for_gloo(log);

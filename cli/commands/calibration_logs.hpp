@@ -9,17 +9,17 @@
 
 namespace ddpsim {
 
-/// All logs given, and what reading them said.
+/// All logs given, with the lines to show about them.
 struct ReadLogs {
   std::vector<MeasuredLog> logs;
   std::vector<std::string> read;
   std::vector<std::string> warnings;
 };
-/// `texts`: LOG[@NODESxGPUS,…], as typed. `unstated`: the library of logs that do not say theirs. Throws InputError where a log cannot
-/// be of this cluster.
+/// Reads LOG[@NODESxGPUS,…], as typed. `unstated` is the library of logs that do not name theirs. Throws InputError if a log cannot come
+/// from this cluster.
 ReadLogs read_logs(const std::vector<std::string>& texts, const Cluster& cluster, Backend unstated);
 
-/// Whether all are of gloo, none of NCCL: each library has times of its own. Throws InputError where some are of each.
+/// Returns whether all logs were measured with gloo, and not with NCCL. Throws InputError if there are logs of both.
 bool all_of_gloo(const std::vector<MeasuredLog>& logs);
 
 }  // namespace ddpsim

@@ -1,5 +1,5 @@
-// What the program offers, as `list --commands` says it: read from the options as they are declared, so that
-// completions, manual and the Python package spell nothing of their own.
+// The commands and options of the program, as `list --commands` shows them. They come from the declared options, and completions, manual
+// and Python package are generated from them.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@ class App;
 
 namespace ddpsim {
 
-/// A line for each command, argument and option of `program`.
+/// Returns a line for each command and option of `program`.
 std::string commands_text(const CLI::App& program);
 
-/// The same as `ddpsim.commands/1`.
+/// Returns the same as ddpsim.commands/1.
 std::string commands_json(const CLI::App& program);
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// One function per command: it declares its options and says what to run once they are parsed.
+// One function per command, which declares its options and sets what to run after parsing.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,7 @@ class App;
 
 namespace ddpsim {
 
-// In the order of `--help`, which is that of a user's path. `action` is set by the subcommand that
-// was chosen; it returns an exit code.
+// In the order of `--help`, in which users need them. The chosen command sets `action`, which returns an exit code.
 
 void add_simulate(CLI::App& app, std::function<int()>& action);
 void add_tune(CLI::App& app, std::function<int()>& action);

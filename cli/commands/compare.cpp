@@ -25,7 +25,7 @@
 namespace ddpsim {
 namespace {
 
-/// What `tune` says of the fastest.
+/// Returns the command that tunes the fastest candidate.
 std::string next_command(TypedLine typed, const CompareArguments& arguments,
                          const std::string& workload, const LoadedCandidate& fastest) {
   std::optional<std::string> step = fastest.candidate.measured_step;
@@ -44,14 +44,15 @@ std::string next_command(TypedLine typed, const CompareArguments& arguments,
   return typed.for_command(buckets ? "tune" : "simulate");
 }
 
-/// A measured step of nobody who was asked for.
+/// Throws UsageError for a measured step that belongs to no candidate.
 void require_taken(const MeasuredTexts& measured, const std::vector<ReadWorkload>& workloads,
                    const std::vector<Candidate>& candidates) {
   const bool several = workloads.size() > 1;
   for (std::size_t k = 0; k < measured.texts.size(); ++k) {
     if (measured.taken[k]) continue;
     std::vector<std::string> names;
-    bool failed = false;  // one that could not be compared says why itself
+    // A candidate that could not be compared has its own error.
+    bool failed = false;
     for (const ReadWorkload& workload : workloads)
       for (const Candidate& candidate : candidates) {
         const std::string of = several ? workload.weighed.text : "";
@@ -88,7 +89,7 @@ void require_one_workload(const CompareArguments& arguments,
     throw UsageError("--report", "draws one workload", "Give each of them a page of its own");
 }
 
-/// Options by themselves, before anything is read.
+/// Checks options before anything is read.
 std::vector<Condition> checked_conditions(const CompareArguments& arguments,
                                           const std::optional<SearchedRange>& range) {
   for (const std::string& scheme : arguments.schemes) parse_scheme(scheme);
@@ -113,7 +114,7 @@ std::optional<SearchedRange> range_of(const CompareArguments& arguments,
   return searched_range(words);
 }
 
-/// What is said of costs and failures, held against the candidates before a workload is read.
+/// Checks the options of costs and failures against the candidates before a workload is read.
 void require_sound(const CompareArguments& arguments, const std::vector<Candidate>& all) {
   const MoneyArguments& money = arguments.money;
   const bool counted = arguments.samples || arguments.steps || !money.mtbf.empty();
@@ -126,7 +127,7 @@ void require_sound(const CompareArguments& arguments, const std::vector<Candidat
     elastic_question(arguments.elastic, arguments.money, &candidate);
 }
 
-/// What stands in the table: of a searched range both ends in a cluster, the low one in an option.
+/// Returns the arguments of the table. A searched range becomes both of its ends in a cluster, or its low end in an option.
 CompareArguments shown(CompareArguments arguments, const std::optional<SearchedRange>& range,
                        std::vector<CandidateRequest>& clusters) {
   if (!range) return arguments;
@@ -138,7 +139,7 @@ CompareArguments shown(CompareArguments arguments, const std::optional<SearchedR
   return arguments;
 }
 
-/// `report` must outlive it.
+/// Returns the answer for one workload. `report` must outlive it.
 Answer answer_of_one(const CompareReport& report, std::string command) {
   return {.json = [&report] { return compare_json(report); },
           .text = [&report](const TerminalStyle& style) { return compare_text(report, style); },
@@ -152,7 +153,7 @@ Answer answer_of_one(const CompareReport& report, std::string command) {
               }};
 }
 
-/// The same of several workloads.
+/// Returns the answer for several workloads. `mix` must outlive it.
 Answer answer_of_mix(const MixReport& mix) {
   return {.json = [&mix] { return mix_json(mix); },
           .text = [&mix](const TerminalStyle& style) { return mix_text(mix, style); },
@@ -209,7 +210,7 @@ int run(CompareArguments typed_arguments, const TypedLine& typed) {
   return kOk;
 }
 
-/// --samples, --steps: how much is to be trained.
+/// Adds --samples and --steps: how much to train.
 void add_amount_options(CLI::App& command, CompareArguments& arguments) {
   const HelpGroup money(command, kMoneyGroup);
   const auto amount = CLI::Range(1e-3, 1e18);
@@ -235,7 +236,8 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
                    "Clusters as in `ddpsim simulate`, or ranges such as dgxa100@1..16*2 and "
                    "\"node:{4,8} …\"; LABEL=CLUSTER gives a name")
       ->take_all();
-  command->get_option("WORKLOAD")->required(false);  // or --workload, and then it is a CLUSTER
+  // With --workload, the first argument is a CLUSTER.
+  command->get_option("WORKLOAD")->required(false);
   command
       ->add_option("--workload", arguments->workloads,
                    "Compare a mix of these instead of WORKLOAD, such as bert=70% of the first "
@@ -263,11 +265,12 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
   add_report_option(*command, arguments->output);
   add_length_options(*command, arguments->output);
   add_example(*command, "ddpsim compare resnet50-v100-b32 p3dn@1..8*2 dgxa100@1..8*2 --gpu A100");
-  // Where WORKLOAD and CLUSTER may be missing CLI11 would take them for more values of the option in front.
+  // Otherwise CLI11 takes optional arguments for more values of the option before them.
   for (CLI::Option* option : command->get_options({}))
     if (!option->get_positional()) option->allow_extra_args(false);
   command->callback([&action, arguments, command] {
-    arguments->job.cluster.near = !arguments->no_tune;  // the best cap is that of `tune`
+    // The best cap is searched for as in `tune`.
+    arguments->job.cluster.near = !arguments->no_tune;
     action = [arguments, command] {
       try {
         return run(*arguments, TypedLine(*command));

@@ -34,7 +34,8 @@ StepBreakdown breakdown_of(const DiffSide& side) {
                                       : "It is a log of all-reduces: compare it with another"});
 }
 
-/// Two logs: one all-reduce in place of a step, all of it transfer. With other ranks the new time is that of the old bus bytes.
+/// Returns the difference of one all-reduce in two logs, taken as a step that only transfers. If the number of ranks differs, the new time
+/// is scaled to the bus bytes of the old one.
 StepDifference difference_of_logs(const SizeChange& change) {
   StepBreakdown old = step_alone(std::vector{change.before});
   StepBreakdown now =
@@ -46,7 +47,7 @@ StepDifference difference_of_logs(const SizeChange& change) {
   return difference(old, now);
 }
 
-/// Fills the difference and what it is of: steps, else the all-reduces of both sides' logs, else nothing that was timed.
+/// Fills the difference of the steps, or else of the all-reduces in both logs. It stays empty if neither was timed.
 void compare_times(const DiffSide& before, const DiffSide& after,
                    const std::optional<AllReduceChanges>& logs, DifferenceReport& report) {
   const bool steps = has_step(before) && has_step(after);
@@ -86,14 +87,14 @@ std::vector<RankCollectiveLine> collectives_of(const DiffSide& side) {
 void take_evidence(const Evidence& before, const Evidence& after, SlowdownEvidence& evidence) {
   evidence.before = find_problems(before);
   evidence.now = find_problems(after);
-  // A change has two sides: without evidence of the old one, nothing is known to be new.
+  // Without evidence of the old side, nothing is known to be new.
   if (before.empty()) return;
   evidence.changes = find_changes(before, after);
   evidence.repairs = find_repairs(before, after);
   evidence.excluded = excluded_causes(before, after);
 }
 
-/// Everything that may explain the difference. `report`: what was looked at already.
+/// Returns everything that may explain the difference. `report` has the results so far.
 SlowdownEvidence slowdown_evidence(const DiffSide& before, const DiffSide& after,
                                    const std::optional<AllReduceChanges>& logs,
                                    const DifferenceReport& report) {
@@ -119,7 +120,7 @@ SlowdownEvidence slowdown_evidence(const DiffSide& before, const DiffSide& after
   return evidence;
 }
 
-/// Problems of the new side, then what changed, each said once.
+/// Returns the problems of the new side, then the changes, each once.
 std::vector<Finding> findings_of(const SlowdownEvidence& evidence) {
   std::vector<Finding> findings = evidence.now;
   const auto is_known = [&](const Finding& finding) {
@@ -133,7 +134,7 @@ std::vector<Finding> findings_of(const SlowdownEvidence& evidence) {
   return findings;
 }
 
-/// Beside the rows what a model says, where one was asked.
+/// Adds the expected change to the rows, if --cluster asks for it.
 void add_expected(const ExpectedArguments& expected, const DiffSide& before, const DiffSide& after,
                   DifferenceReport& report) {
   if (!expected.cluster) return;
@@ -147,7 +148,7 @@ void add_expected(const ExpectedArguments& expected, const DiffSide& before, con
     expect(expected, before, after, report);
 }
 
-/// Where nothing was timed: which sides lack a step.
+/// Says which sides have no step, if nothing was timed.
 std::vector<std::string> steps_missing(const DiffSide& before, const DiffSide& after) {
   std::vector<std::string> missing;
   for (const DiffSide* side : {&before, &after})
@@ -158,7 +159,7 @@ std::vector<std::string> steps_missing(const DiffSide& before, const DiffSide& a
   return missing;
 }
 
-/// The size that got slower most, where a limit is held against every size: others may have become faster.
+/// Holds a limit against the size that became slower most, since other sizes may have become faster.
 DifferenceReport::Limit limit_of_logs(const AllReduceChanges& changes, double percent) {
   const SizeChange* worst = &changes.one();
   for (const SizeChange& one : changes.sizes)

@@ -1,4 +1,4 @@
-// OLD and NEW of `diff` -> what differs between them, and why.
+// The comparison of OLD and NEW in `diff`: what differs between them, and why.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,16 @@
 
 namespace ddpsim {
 
-/// What is asked of a comparison, beside its two sides.
+/// Options of a comparison.
 struct SideComparison {
-  std::optional<std::string> pairs;    ///< file of the bandwidths of pairs of nodes
+  std::optional<std::string> pairs;    ///< file of bandwidths between nodes
   std::optional<double> max_slowdown;  ///< percent
   std::optional<int> gpus_per_node;
   ExpectedArguments expected;
 };
 
-/// Steps are compared where both sides have one, all-reduces where both have logs of them, and else what their logs,
-/// environments and machines say. Throws InputError where the two have nothing in common, or no times for a limit.
+/// Compares the steps if both sides have one, else their logged all-reduces, else their logs, environments and machines. Throws InputError
+/// if the sides have nothing in common, or have no times to hold against a limit.
 DifferenceReport compare_sides(const DiffSide& before, const DiffSide& after,
                                const SideComparison& asked);
 

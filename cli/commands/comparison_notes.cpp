@@ -13,7 +13,7 @@
 namespace ddpsim {
 namespace {
 
-/// Where another size than the largest is compared.
+/// Says that a size other than the largest is compared, if so.
 std::optional<std::string> why_not_largest(const AllReduceChanges& changes) {
   if (changes.compared + 1 == changes.sizes.size()) return std::nullopt;
   const SizeChange& largest = changes.sizes.back();
@@ -24,7 +24,7 @@ std::optional<std::string> why_not_largest(const AllReduceChanges& changes) {
       100 * (largest.growth - 1));
 }
 
-/// Of several tables of a side one is compared.
+/// Says which of several tables of a side is compared.
 std::optional<std::string> tables_left_out(std::string_view side,
                                            const std::vector<LoggedAllReduces>& tables,
                                            std::size_t compared) {
@@ -44,7 +44,7 @@ std::optional<std::string> tables_left_out(std::string_view side,
                      fmt::join(others, ", nor that of "));
 }
 
-/// Logs of other rings than each other's, and tables that are left out.
+/// Notes logs with different numbers of ranks, and tables that are left out.
 std::vector<std::string> notes_on_logs(const DiffSide& before, const DiffSide& after,
                                        const AllReduceChanges& logs) {
   std::vector<std::string> said;
@@ -59,7 +59,7 @@ std::vector<std::string> notes_on_logs(const DiffSide& before, const DiffSide& a
   return said;
 }
 
-/// Bytes of all gradients; absent where the shape of one is not known.
+/// Returns the bytes of all gradients, if every shape is known.
 std::optional<std::int64_t> total_gradient_bytes(const Workload& workload) {
   std::int64_t sum = 0;
   for (const Parameter& parameter : workload.parameters) {
@@ -70,7 +70,7 @@ std::optional<std::int64_t> total_gradient_bytes(const Workload& workload) {
   return sum;
 }
 
-/// "161 parameters of 102228128 bytes"
+/// Returns "161 parameters of 102228128 bytes".
 std::string parameters_text(const Workload& workload) {
   const auto bytes = total_gradient_bytes(workload);
   return fmt::format("{} parameters{}", workload.parameters.size(),
@@ -87,7 +87,7 @@ std::optional<std::string> another_model(const Workload& before, const Workload&
                      parameters_text(before), parameters_text(after));
 }
 
-/// A step that is shorter than the kernels in it.
+/// Warns if a step is shorter than its kernels together.
 std::optional<std::string> shorter_than_kernels(const StepBreakdown& breakdown,
                                                 const std::string& source) {
   const PartTime& kernels = breakdown[StepPart::kernels];
@@ -98,7 +98,7 @@ std::optional<std::string> shorter_than_kernels(const StepBreakdown& breakdown,
       source, breakdown.step.milliseconds(), kernels.time.milliseconds());
 }
 
-/// Kinds of evidence of one side that the other has too (`shared`), or has not.
+/// Returns the kinds of evidence of a side that the other side also has (`shared`) or lacks.
 std::vector<std::string> kinds_of(const Evidence& side, const Evidence& other, bool shared) {
   const std::vector<std::string_view> others = other.kinds();
   std::vector<std::string> kinds;

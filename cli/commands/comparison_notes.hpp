@@ -1,4 +1,4 @@
-// What a reader of a comparison must know beside its rows: what the two sides do not tell, and why they may be no comparison.
+// Notes on a comparison besides its rows: what the sides do not tell, and why they may not be comparable.
 #pragma once
 
 #include <optional>
@@ -11,16 +11,16 @@
 
 namespace ddpsim {
 
-/// The sides that have a step but do not say where its time goes.
+/// Names the sides that have a step but do not tell where its time goes.
 std::vector<std::string> parts_not_told(const DiffSide& before, const DiffSide& after);
 
-/// Kinds of evidence that only one side has: nothing tells whether they changed.
+/// Returns the kinds of evidence that only one side has, so that a change cannot be seen.
 std::vector<std::string> evidence_of_one_side(const Evidence& before, const Evidence& after);
-/// Kinds of evidence that both sides have.
+/// Returns the kinds of evidence that both sides have.
 std::vector<std::string> evidence_of_both(const Evidence& before, const Evidence& after);
 
-/// Why the two may be something else than one job twice, and which of several tables and sizes are compared.
-/// `report`: what its times are compared by.
+/// Warns if the two sides may not be the same job, and says which of several tables and sizes are compared. `report` has the compared
+/// times.
 std::vector<std::string> comparison_warnings(const DiffSide& before, const DiffSide& after,
                                              const std::optional<AllReduceChanges>& logs,
                                              const DifferenceReport& report);

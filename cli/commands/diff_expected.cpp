@@ -21,7 +21,7 @@ std::string of_provenance(const Workload& workload, std::string_view key) {
   return "";
 }
 
-/// Options of DDP as the recorder notes them.
+/// Returns the DDP options that the recorder noted.
 DdpOptions ddp_options_of(const Workload& workload) {
   const std::string options = of_provenance(workload, "ddp_options");
   const auto has = [&](std::string_view option) {
@@ -35,7 +35,7 @@ DdpOptions ddp_options_of(const Workload& workload) {
   return ddp;
 }
 
-/// `of`: whose version, options and buckets; the times are OLD's.
+/// Simulates OLD's recording with the versions, options and buckets of `of`.
 Loss simulated(const ExpectedArguments& arguments, const DiffSide& before, const Workload& of,
                const std::string& cluster, Duration& step) {
   JobRequest request{.workload = {.source = before.shown.source}, .cluster = {.text = cluster}};
@@ -49,7 +49,7 @@ Loss simulated(const ExpectedArguments& arguments, const DiffSide& before, const
   request.ddp = ddp_options_of(of);
   LoadedWorkload read{.workload = *before.workload, .warnings = {}, .ddp_log = {}};
   Workload& workload = read.workload;
-  // The recorded times are of the rank's own compute, which a simulated job of alike ranks has.
+  // Every simulated rank takes the recorded compute time of this rank.
   workload.ranks.clear();
   if (!of.recorded_with.collectives.empty()) {
     workload.recorded_with.collectives = of.recorded_with.collectives;
@@ -67,7 +67,7 @@ Loss simulated(const ExpectedArguments& arguments, const DiffSide& before, const
   return times.loss;
 }
 
-/// What neither side tells of the job that is simulated.
+/// Adds what was assumed, because neither side tells it.
 void add_assumptions(const Workload& settings, Backend backend, std::string_view whose,
                      std::vector<std::string>& warnings) {
   const TorchInForce torch = torch_in_force(std::nullopt, settings.torch);

@@ -1,4 +1,4 @@
-// What a model says a change should cost: OLD's recording simulated as it was and under NEW's settings.
+// The expected change of `diff --cluster`: OLD's recording, simulated with its own settings and with those of NEW.
 #pragma once
 
 #include <optional>
@@ -15,16 +15,16 @@ class App;
 namespace ddpsim {
 
 struct ExpectedArguments {
-  std::optional<std::string> cluster;      ///< of OLD, and of NEW where that has none of its own
-  std::optional<std::string> new_cluster;  ///< of NEW
+  std::optional<std::string> cluster;      ///< of OLD
+  std::optional<std::string> new_cluster;  ///< of NEW; absent: the same
   BackendArguments backend;
   std::optional<std::string> compute_scale;
 };
 
 void add_expected_options(CLI::App& command, ExpectedArguments& arguments);
 
-/// Fills `expected` of the report's rows and what it is of; says in the warnings what NEW does not tell. Precondition: OLD is
-/// a recording, a cluster is given. Throws UsageError or InputError.
+/// Fills the expected changes of the report and says in its warnings what NEW does not tell. Precondition: OLD is a recording, and a
+/// cluster is given. Throws UsageError or InputError.
 void expect(const ExpectedArguments& arguments, const DiffSide& before, const DiffSide& after,
             DifferenceReport& report);
 

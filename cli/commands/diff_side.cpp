@@ -35,7 +35,7 @@ bool exists(const std::string& path) {
   return !path.empty() && std::filesystem::exists(path, error);
 }
 
-/// A file whose name has commas is one item, and so is LOG@1x8,NCCL_ALGO=Ring.
+/// Splits a side at commas, except within the name of a file and in LOG@1x8,NCCL_ALGO=Ring.
 std::vector<std::string> items_of(const std::string& text) {
   if (exists(text)) return {text};
   std::vector<std::string> items;
@@ -59,8 +59,8 @@ bool is_of_recorder(const Workload& workload) {
   });
 }
 
-/// What the recorder left of each rank, in a folder; of ranks recorded without their all-reduces, which nothing joins, the
-/// first. Empty where it left none. `unread`: why a recording beside them tells nothing.
+/// Returns the recorder's files of each rank in a folder. Ranks recorded without all-reduces cannot be joined, so only the first of them is
+/// returned. `unread` gets the reasons of recordings that cannot be read.
 std::vector<RankImport> recorded_ranks(const std::string& folder, const ImportOptions& options,
                                        std::vector<Diagnostic>& unread) {
   std::vector<RankImport> ranks, alone;
@@ -129,14 +129,14 @@ class SideReader {
   const std::string& text_;
   const DiffReading& reading_;
   ImportOptions options_;
-  std::vector<std::filesystem::path> recordings_;  ///< not read yet: alone, or at one step
-  std::vector<RankImport> ranks_;                  ///< read to be told from their folder's others
+  std::vector<std::filesystem::path> recordings_;  ///< not read yet
+  std::vector<RankImport> ranks_;                  ///< already read
   std::vector<EvidenceText> texts_;
-  std::vector<Diagnostic> unread_;  ///< why a text tells nothing
+  std::vector<Diagnostic> unread_;  ///< items that cannot be used
   std::vector<std::string> kinds_;
-  bool is_stated_ = false;  ///< its step, as a time
-  bool has_times_ = false;  ///< of a file
-  bool alone_ = true;       ///< one item is all there is
+  bool is_stated_ = false;  ///< the step is a typed time
+  bool has_times_ = false;  ///< a file had step times
+  bool alone_ = true;       ///< there is only one item
   DiffSide side_;
 };
 
@@ -150,7 +150,8 @@ void SideReader::take_item(const std::string& item) {
   std::error_code none;
   if (ranks.empty() && std::filesystem::is_directory(item, none)) {
     if (!unread_.empty()) throw InputError(unread_.front());
-    recordings_.emplace_back(item);  // whose import says what it lacks
+    // Its import says what is missing.
+    recordings_.emplace_back(item);
     return;
   }
   if (ranks.empty()) return take_measured(item);
@@ -173,7 +174,7 @@ void SideReader::take_recordings() {
   }
 }
 
-/// Of DDP's logging data the options are evidence, too, whether or not the rest makes a workload.
+/// Takes a single recording. The options in DDP's logging data are also evidence, even if the rest is no workload.
 void SideReader::take_alone(const std::filesystem::path& file) {
   try {
     Imported imported = import_file(file, options_);
@@ -215,7 +216,7 @@ void SideReader::take_unprofiled(Duration step) {
   kinds_.emplace_back("its step without a profiler");
 }
 
-/// A time that stands on the command line is what is compared, whatever else a side holds.
+/// Returns whether a time was typed, which takes precedence over times found in files. Warns about those.
 bool SideReader::is_stated(std::string_view found, std::string_view source) {
   if (is_stated_)
     side_.warnings.push_back(
@@ -259,7 +260,7 @@ void SideReader::take_logs(const std::vector<MeasuredLog>& logs) {
   }
 }
 
-/// What is there is read; what is not leaves its part of the answer out.
+/// Takes the parts that an archive has. Parts of the answer that need a missing one are left out.
 void SideReader::take_archive(const std::string& path) {
   Archive archive = read_archive(path);
   kinds_.emplace_back("an archive");
@@ -284,7 +285,7 @@ void SideReader::take_archive(const std::string& path) {
     take_unprofiled(*archive.step);
   }
   take_logs(logs_in(archive));
-  // Last, since their bytes move on.
+  // Last, because it moves the bytes of the members.
   for (ArchiveMember& member : archive.members) {
     switch (member.kind) {
       case ArchiveKind::ddp_log:
@@ -312,7 +313,7 @@ void SideReader::add_text(const std::filesystem::path& file) {
                     .node = ""});
 }
 
-/// With the samples of a step, where this side or --batch states them.
+/// Adds the samples per GPU that this side or --batch states.
 StepTimesAsked SideReader::with_batch(StepTimesAsked asked) const {
   asked.samples_per_gpu = side_.shown.samples_per_step_per_gpu;
   if (!asked.samples_per_gpu && reading_.batch)
@@ -320,7 +321,7 @@ StepTimesAsked SideReader::with_batch(StepTimesAsked asked) const {
   return asked;
 }
 
-/// A log that cannot be used takes nothing else of its side down.
+/// Leaves out a log that cannot be used, unless it is the only item.
 void SideReader::leave_out(const InputError& error) {
   if (alone_) throw InputError(error.diagnostic());
   unread_.push_back(error.diagnostic());

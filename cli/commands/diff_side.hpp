@@ -1,4 +1,4 @@
-// OLD and NEW of `diff`: whatever was measured, read into what can be compared.
+// A side of `diff`, OLD or NEW: all its measurements.
 #pragma once
 
 #include <optional>
@@ -19,22 +19,25 @@ struct DiffSide {
   DifferenceSide shown;
   std::optional<Workload> workload;            ///< of a recording
   std::vector<JoinedCollective> joined;        ///< of several ranks' traces
-  std::optional<StepBreakdown> recorded_step;  ///< parts of the workload's, as recorded
-  std::vector<Duration> steps;                 ///< of step times alone
-  std::vector<LoggedAllReduces> logs;  ///< of nccl-tests, each of another job shape or setting
-  std::optional<KernelTimes> kernels;  ///< of a trace; of several ranks, the lowest
+  std::optional<StepBreakdown> recorded_step;  ///< of the workload
+  std::vector<Duration> steps;                 ///< step times
+  /// nccl-tests logs, one for each job shape or setting.
+  std::vector<LoggedAllReduces> logs;
+  std::optional<KernelTimes> kernels;  ///< of the lowest traced rank
   Evidence evidence;                   ///< of its logs, environments and machines
   std::vector<std::string> warnings;
 };
 
 struct DiffReading {
-  std::optional<std::string> model;   ///< parameter list for traces without shapes
-  std::optional<std::int64_t> batch;  ///< samples per GPU, where the side does not say
+  std::optional<std::string> model;   ///< for traces without shapes
+  std::optional<std::int64_t> batch;  ///< samples per GPU, unless stated
 };
 
-/// One or several of these with commas between: a recording (trace, folder of them, several ranks' files, workload, DDP log,
-/// bundled name), step times (a file, FILE:KEY, FILE:KEY=UNIT, "104ms"), an nccl-tests log, a log with NCCL's debug lines, an
-/// environment, what a machine says of itself, an archive of scripts/collect.sh. Throws InputError.
+/// Reads a side. Throws InputError. A side has one or more items, separated by commas:
+/// - a recording: trace, folder of traces, files of several ranks, workload, DDP log or bundled name;
+/// - step times: a file, FILE:KEY, FILE:KEY=UNIT or "104ms";
+/// - an nccl-tests log, a log with NCCL's debug lines, an environment, or the output of a tool about its machine;
+/// - an archive of scripts/collect.sh.
 DiffSide read_diff_side(const std::string& text, const DiffReading& reading);
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-// All documents that the program prints or reads and that are described, each with its JSON Schema.
+// All documents that the program prints or reads, with their JSON Schemas.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace ddpsim {
 const ObjectType& list_document();
 const ObjectType& commands_document();
 
-/// By name.
+/// Returns all documents, sorted by name.
 std::vector<DocumentType> all_documents();
 
 }  // namespace ddpsim

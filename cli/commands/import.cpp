@@ -37,7 +37,7 @@ struct ImportArguments {
   bool json = false;
 };
 
-/// A file; or an estimate or a bundled workload, to be kept as a file.
+/// Imports a file, an estimate or a bundled workload.
 Imported import_any(const std::string& input, const ImportOptions& options) {
   std::error_code error;
   if (std::filesystem::exists(input, error)) return import_file(input, options);
@@ -69,7 +69,8 @@ int run(const ImportArguments& arguments) {
   const bool to_file = arguments.output && *arguments.output != "-";
   const std::string document = format_workload(imported.workload);
   if (!to_file || arguments.json)
-    print(document);  // first: on a terminal the words behind it stay in sight
+    // The document comes first, so that a terminal still shows the text after it.
+    print(document);
   if (const std::optional<StepBudget> budget = budget_of(imported.workload))
     print_error(budget_text(*budget));
   for (const std::string& sentence : imported.recognised) print_error(sentence);

@@ -39,12 +39,12 @@ struct Row {
   std::string name;
   std::string summary;
   std::string model = {};               ///< of a GPU
-  std::string example = {};             ///< of a word's value
+  std::string example = {};             ///< value of a word
   bool joins_gpus = false;              ///< of a word
-  std::vector<std::string> kinds = {};  ///< of network, of the word that names one
+  std::vector<std::string> kinds = {};  ///< of networks
 };
 
-/// What is bundled, and the schemas there are.
+/// Everything that the program contains: bundled inputs, known names and schemas.
 struct Bundle {
   std::vector<Row> workloads;
   std::vector<Row> models;
@@ -92,7 +92,8 @@ Bundle bundled() {
   for (const Model& model : bundled_models()) all.models.push_back({model.name, summary_of(model)});
   for (const BundledCluster& cluster : bundled_clusters())
     all.clusters.push_back({cluster.name, summary_of(cluster)});
-  std::set<std::string> logged;  // some cluster's published logs were taken on it
+  // GPUs that published logs were taken on.
+  std::set<std::string> logged;
   for (const BundledCluster& cluster : bundled_clusters())
     if (!cluster.calibrated_nodes.empty()) logged.insert(cluster.gpu);
   for (const GpuFamily& family : gpu_families())

@@ -9,7 +9,7 @@
 namespace ddpsim {
 namespace {
 
-/// Of the rules a log may follow one version each.
+/// One PyTorch version for each set of rules that a log may follow.
 constexpr std::array kEras = {TorchVersion{1, 5}, TorchVersion{1, 13}, TorchVersion{2, 4},
                               TorchVersion{2, 8}};
 

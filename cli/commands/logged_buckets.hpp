@@ -1,4 +1,4 @@
-// DDP's own log as judge of the buckets assigned here.
+// Comparison of assigned buckets with those in DDP's own log.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,11 @@
 
 namespace ddpsim {
 
-/// Cap and flags of the log, where the command line does not give them.
+/// Takes the cap and flags of the log that the command line does not give.
 void adopt_logged_options(const DdpLog& log, DdpOptions& options);
 
-/// The logged buckets of that order, and where those assigned under `options` differ, what would make
-/// them alike: the log does not tell the PyTorch version, nor whether a cap of 25 was passed.
+/// Returns the logged buckets of an order. If the buckets assigned under `options` differ, it also says which settings would make them
+/// equal, since the log tells neither the PyTorch version nor whether a cap of 25 was passed.
 std::optional<LoggedBuckets> logged_buckets(const DdpLog& log, const Workload& workload,
                                             const DdpOptions& options, TorchVersion torch,
                                             bool in_ready_order);

@@ -35,7 +35,7 @@
 namespace ddpsim {
 namespace {
 
-/// The word that was not understood and the nearest one that would have been.
+/// Returns the unknown word and the nearest known one.
 Diagnostic what_was_meant(const CLI::ParseError& error, const CLI::App& app, int argc,
                           char** argv) {
   const auto of_command = [](std::string message, Hint hint) {
@@ -61,7 +61,7 @@ Diagnostic what_was_meant(const CLI::ParseError& error, const CLI::App& app, int
                     did_you_mean(first, known, "`ddpsim --help` lists them"));
 }
 
-/// The program's exit code. `words`: the whole command line, of which --json is known even where it could not be parsed.
+/// Prints an error and returns the exit code. `words` is the command line, in which --json is found even if parsing failed.
 int report(const ErrorReport& error, std::span<char* const> words) {
   print_error("ddpsim: " + to_string(error.diagnostic));
   const bool json = std::ranges::any_of(
@@ -69,15 +69,16 @@ int report(const ErrorReport& error, std::span<char* const> words) {
   if (json) {
     try {
       print(error_json(error));
-    } catch (const std::runtime_error&) {  // nobody reads standard output; standard error has it
+    } catch (const std::runtime_error&) {  // standard error has the message
     }
   }
   return error.exit_code;
 }
 
-/// A mistake of the command line may show as bad input.
+/// Returns the report of an input error, which may be caused by a mistake on the command line.
 ErrorReport report_of(const InputError& error, const CLI::App& app, std::span<char* const> words) {
-  const auto parsed = app.get_subcommands();  // none, where a study could not be read
+  // Empty if a study could not be read.
+  const auto parsed = app.get_subcommands();
   std::optional<Misplaced> misplaced;
   if (!parsed.empty()) misplaced = find_misplaced(*parsed.front(), words, error.what());
   if (!misplaced) return {kBadInput, error.diagnostic()};
@@ -111,7 +112,8 @@ int run(int argc, char** argv) {
   add_validate(app, action);
   add_list(app, action);
   try {
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend() - 1));  // last word first
+    // CLI11 takes the last word first.
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend() - 1));
     require_own_outputs(*app.get_subcommands().front());
     return action();
   } catch (const CLI::Success& request) {  // --help, --version
@@ -129,14 +131,14 @@ int run(int argc, char** argv) {
     return report({kFailure, error.diagnostic()}, words);
   } catch (const std::exception& error) {
     const Complaint failed = what_failed(error);
-    return report({kFailure,
-                   {.file = "", .where = "", .message = failed.message, .hint = failed.hint}},
-                  words);
+    return report(
+        {kFailure, {.file = "", .where = "", .message = failed.message, .hint = failed.hint}},
+        words);
   }
 }
 
-/// One step after the other is simulated in memory as large as the one before: what was freed is kept, not given back to
-/// the system page by page and cleared again.
+/// Keeps freed memory for the next simulated step, which needs as much as the last one. Otherwise it would be returned to the system and
+/// cleared again page by page.
 void keep_freed_memory() {
 #ifdef __GLIBC__
   mallopt(M_MMAP_MAX, 0);
@@ -150,12 +152,11 @@ void keep_freed_memory() {
 int main(int argc, char** argv) {
   ddpsim::fill_standard_descriptors();
   ddpsim::keep_freed_memory();
-  std::signal(
-      SIGXFSZ,
-      SIG_IGN);  // a file that may not grow: the write says so, and what was begun is removed
+  // If a file may not grow, the write then fails with an error, and the unfinished file is removed.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return ddpsim::run(argc, argv);
-  } catch (const std::exception& error) {  // in what tells of another error, too
+  } catch (const std::exception& error) {  // also while reporting one
     ddpsim::print_error(std::string("ddpsim: ") + error.what());
     return ddpsim::kFailure;
   }

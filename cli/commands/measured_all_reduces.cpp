@@ -11,7 +11,7 @@
 namespace ddpsim {
 namespace {
 
-/// Where the log does not say how its ranks stand in nodes, their number decides.
+/// Returns whether a log has the shape of the table. A log without a shape is compared by its number of ranks.
 bool is_of(const MeasuredLog& log, const AllReduceTable& table) {
   if (const auto shape = log.shape()) return *shape == JobShape{table.nodes, table.gpus_per_node};
   return log.ranks == table.ranks;

@@ -1,4 +1,4 @@
-// `allreduce --measured LOG`: the all-reduces of a log that are of the table's shape.
+// `allreduce --measured LOG`: the all-reduces of a log with the table's nodes and GPUs.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace ddpsim {
 
-/// `argument`: LOG or LOG@NODESxGPUS. Throws InputError where none of its logs has this shape.
+/// Reads LOG or LOG@NODESxGPUS. Throws InputError if none of its logs has this shape.
 MeasuredAllReduces read_measured_all_reduces(const std::string& argument,
                                              const AllReduceTable& table);
 

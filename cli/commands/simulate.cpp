@@ -34,7 +34,7 @@ struct SimulateArguments {
   ElasticArguments elastic;
 };
 
-/// The step that a training run settles into.
+/// Returns the job of the steady step.
 Job steady_of(const Job& job) {
   SimulationOptions options = job.options();
   options.iterations = 0;
@@ -43,7 +43,7 @@ Job steady_of(const Job& job) {
   return job.with(std::move(options));
 }
 
-/// The same job over the iterations, and as varied, as was asked for.
+/// Returns the job with the requested iterations and variation.
 Job as_asked(const Job& steady, const SimulationOptions& asked) {
   SimulationOptions options = steady.options();
   options.iterations = asked.iterations;
@@ -51,13 +51,13 @@ Job as_asked(const Job& steady, const SimulationOptions& asked) {
   return steady.with(std::move(options));
 }
 
-/// The measured step, should communication explain what the replay misses.
+/// Returns the measured step under the assumption that communication explains what the replay misses.
 std::optional<StepTimes> otherwise(const Trust& trust) {
   if (!trust.correction) return std::nullopt;
   return trust.correction->all_communication.times;
 }
 
-/// What a report draws: the step, and above it the measured one, else the recorded one.
+/// Returns the documents that a report draws: the step, and the measured or else the recorded one.
 std::vector<ReportDocument> documents(const SimulateReport& report, const BuiltJob& loaded,
                                       const std::optional<Timeline>& measured) {
   std::vector<ReportDocument> all = step_documents(report);
@@ -69,7 +69,7 @@ std::vector<ReportDocument> documents(const SimulateReport& report, const BuiltJ
   return all;
 }
 
-/// The step, beside it the measured one, else the recorded one.
+/// Returns a Perfetto trace of the step and of the measured or else the recorded one.
 std::string perfetto_trace(const SimulationResult& result, const Job& job, const BuiltJob& loaded,
                            const std::optional<Timeline>& measured) {
   PerfettoBeside beside{.job = &job};
@@ -83,22 +83,22 @@ std::string perfetto_trace(const SimulationResult& result, const Job& job, const
   return perfetto(result.timeline, result.step.buckets, beside);
 }
 
-/// Of several iterations an interrupt keeps those that are done; anything else it ends, as everywhere.
+/// Simulates the job. An interrupt keeps finished iterations; it ends the simulation of a steady step.
 SimulationResult simulated(const Job& job, WithTimeline with_timeline) {
   if (job.options().iterations == 0) return simulate(job, nullptr, with_timeline);
   TerminalProgress progress("iterations");
   return simulate(job, &progress, with_timeline);
 }
 
-/// Absent without --nnodes, which the others are of.
+/// Returns the question of --nnodes, if given. Throws UsageError if another option needs it.
 std::optional<ElasticQuestion> run_question(const SimulateArguments& arguments) {
   if (!arguments.elastic.nnodes && failures(arguments.failures, nullptr))
     throw UsageError("--mtbf", "of a long run", "Say on how many nodes with --nnodes MIN:MAX");
   return elastic_question(arguments.elastic, arguments.failures, nullptr);
 }
 
-/// What the step would take if no rank differed. Absent where none does, and of a first step, whose buckets are not rebuilt yet and
-/// which differs for other reasons as well.
+/// Returns the step time if no rank differed. Returns nothing if no rank differs, or for a first step, which also differs because its
+/// buckets are not rebuilt yet.
 std::optional<Duration> step_if_alike(const Job& steady, const RankVariation& asked,
                                       const SimulationResult& result) {
   const bool settled = result.statistics || result.iterations.empty();
@@ -108,7 +108,7 @@ std::optional<Duration> step_if_alike(const Job& steady, const RankVariation& as
   return simulate_times(steady.with(std::move(alike))).iteration;
 }
 
-/// Whether fewer iterations were simulated than asked for, which is then a warning.
+/// Returns whether fewer iterations were simulated than requested, and warns if so.
 bool is_interrupted(const SimulationResult& result, int asked, Warnings& warnings) {
   const auto done = static_cast<int>(result.iterations.size());
   if (done < asked)
@@ -116,7 +116,7 @@ bool is_interrupted(const SimulationResult& result, int asked, Warnings& warning
   return done < asked;
 }
 
-/// What is reported of the step: the one that training settles into, but budget and speed over the iterations asked for.
+/// Returns the report of the steady step, with budget and speed over the requested iterations.
 ReportedStep step_over_iterations(const Job& job, const Job& steady, const StepTimes& predicted,
                                   const SimulationResult& result) {
   ReportedStep step = reported_step(steady, predicted);
@@ -126,7 +126,7 @@ ReportedStep step_over_iterations(const Job& job, const Job& steady, const StepT
   return step;
 }
 
-/// The measured step beside the simulated one. Throws InputError where it is of another job; another workload is a warning.
+/// Compares the measured step with the simulated one. Throws InputError if it is of another job; another workload is only a warning.
 TimelineDifference difference_to(const Timeline& measured, const std::string& file,
                                  const SimulationResult& result, BuiltJob& loaded) {
   TimelineDifference difference = laid_beside(result.timeline, measured, file);
@@ -136,7 +136,7 @@ TimelineDifference difference_to(const Timeline& measured, const std::string& fi
   return difference;
 }
 
-/// To search this job's settings; of a scheme without buckets, to compare it with DDP.
+/// Returns the command that searches the settings of this job, or compares a scheme without buckets with DDP.
 std::string next_after_simulate(const Job& job, TypedLine typed) {
   typed.drop("--bucket-cap-mb-list");  // tune searches over single caps
   const bool buckets = uses_reducer(job.options().scheme);
@@ -149,7 +149,7 @@ int run(const SimulateArguments& arguments, const TypedLine& typed) {
   std::optional<InteractivePage> page = interactive_page(arguments.output, arguments.job, typed);
   const std::optional<ElasticQuestion> run_asked = run_question(arguments);
   const JobRequest request = job_request(arguments.job, typed);
-  std::optional<LoadedWorkload> read;  // once for all sizes
+  std::optional<LoadedWorkload> read;  // once for all numbers of nodes
   if (run_asked) read = load_workload(request.workload);
   BuiltJob loaded = build_job(request, read);
   const Job& job = loaded.job;

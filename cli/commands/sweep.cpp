@@ -35,14 +35,14 @@ struct SweepArguments {
   std::string study;
   std::vector<std::string> join;
   std::optional<std::string> output;
-  OutputArguments files;  ///< made of the lines: --csv, --plot
+  OutputArguments files;  ///< --csv, --plot
   std::optional<std::string> shard;
   bool no_intervals = false;
   bool no_mpi = false;
   int threads = 0;
 };
 
-/// "2/8"
+/// Parses "2/8".
 std::optional<Shard> parse_shard(const std::optional<std::string>& text) {
   if (!text) return std::nullopt;
   constexpr std::size_t kMostShards = 1'000'000;
@@ -62,7 +62,8 @@ void say_what_is_there(const SweepArguments& arguments, const SweepOutput& outpu
   if (output.failed() > 0)
     print_error(fmt::format("ddpsim: {} of {} points could not be answered; \"error\" says why",
                             output.failed(), output.written()));
-  if (!arguments.output) return;  // lines alone stand there
+  // Standard output has only lines.
+  if (!arguments.output) return;
   std::string text = fmt::format("{} of {} points", output.written(), points);
   if (output.kept() > 0) text += fmt::format(", {} of them there before", output.kept());
   text += fmt::format("\nWrote {}\n", *arguments.output);
@@ -77,7 +78,7 @@ std::vector<NamedOutput> outputs_of(const SweepArguments& arguments) {
   return outputs;
 }
 
-/// The sweep that a command line asks for, ready to be answered.
+/// The sweep of a command line, ready to be answered.
 class AskedSweep {
  public:
   explicit AskedSweep(const SweepArguments& arguments)
@@ -113,7 +114,7 @@ void answer(const AskedSweep& asked, SweepDispatch& dispatch) {
   }
 }
 
-/// By threads of this process and, where there are any, other ranks; whether all are there.
+/// Answers the points with threads of this process and other ranks, if any. Returns whether all lines were written.
 bool write_points(const AskedSweep& asked, SweepOutput& output, int threads, SweepRanks& others) {
   SweepDispatch dispatch(output, asked.count());
   {
@@ -137,7 +138,8 @@ int sweep(const SweepArguments& arguments, int threads, SweepRanks& others) {
   SweepOutput output(asked.header(), arguments.output, arguments.files.csv,
                      drawn ? &curves : nullptr);
   const bool all = write_points(asked, output, threads, others);
-  require_own_outputs(outputs_of(arguments));  // points have read more files
+  // Points have read more files.
+  require_own_outputs(outputs_of(arguments));
   output.finish();
   if (drawn) write_file(*arguments.files.plot, curves.svg());
   say_what_is_there(arguments, output, asked.count());
@@ -156,7 +158,7 @@ int sweep_over(Ranks& ranks, const SweepArguments& arguments) {
     return SweepAnswers{.header = sweep_header_line(asked->header()),
                         .line = [asked](std::size_t k) { return asked->line(k); }};
   });
-  return kOk;  // how it ended is rank 0's to say
+  return kOk;  // rank 0 reports the result
 }
 
 int sweep(const SweepArguments& arguments) {
@@ -169,7 +171,7 @@ int sweep(const SweepArguments& arguments) {
   try {
     ranks = join_ranks(*launch);
   } catch (const UsageError&) {
-    if (launch->rank > 0) return kOk;  // the first of them says it, and fails
+    if (launch->rank > 0) return kOk;  // rank 0 reports the error
     throw;
   }
   return sweep_over(*ranks, arguments);

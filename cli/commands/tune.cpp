@@ -33,15 +33,15 @@ struct TuneArguments {
   int threads = 0;
 };
 
-/// A first bucket beside a cap may be unreachable, which the curve says point by point: caps to be tried are not checked here.
+/// Throws unless the caps can be searched. Caps to try are not checked here, because the curve says for each point if its first bucket
+/// cannot be reached.
 void require_tunable(const BuiltJob& loaded, bool caps_given) {
   DdpOptions ddp = loaded.job.options().ddp();
   if (caps_given) ddp.bucket_cap_mb.reset();
   require_caps_to_search(loaded, ddp, "tune searches over single caps");
 }
 
-/// The best other setting, where it saves more than the cap. A cap that must be measured first may save as much for all that is
-/// known.
+/// Returns the best other setting if it saves more than the cap. A cap that must be measured first counts with the most that it may save.
 std::optional<AdviceRow> better_setting(const BuiltJob& loaded, const TuneOptions& tuning,
                                         const Recommendation& cap) {
   std::optional<AdviceRow> setting =
@@ -53,14 +53,15 @@ std::optional<AdviceRow> better_setting(const BuiltJob& loaded, const TuneOption
   return setting;
 }
 
-/// `typed`, with the caps recommended.
+/// Returns the command that simulates the recommended caps.
 std::string simulate_command(TypedLine typed, const Recommendation& recommended) {
   const auto text = [](std::optional<double> mb) {
     return mb ? std::optional(fmt::format("{}", *mb)) : std::nullopt;
   };
   typed.set("--bucket-cap-mb", text(recommended.bucket_cap_mb));
   typed.set("--first-bucket-mb", text(recommended.first_bucket_mb));
-  typed.drop("--measured-step");  // of today's setting, not of that one
+  // The measured step belongs to the current caps.
+  typed.drop("--measured-step");
   typed.set("--timeline", "step.pftrace");
   return typed.for_command("simulate");
 }
@@ -86,7 +87,7 @@ int run(const TuneArguments& arguments, const TypedLine& typed) {
   tuning.caps = std::move(caps);
   TuneResult result = tune(job, tuning);
   std::string no_cap_because = why_no_cap(job);
-  // Then no point of the curve is marked, and no command hinted at.
+  // Otherwise the curve would mark a point, and a command would be proposed.
   if (!no_cap_because.empty()) result.recommended = {};
   if (!result.left_out.empty()) loaded.trust.warnings.add(result.left_out);
   std::optional<AdviceRow> setting = better_setting(loaded, tuning, result.recommended);

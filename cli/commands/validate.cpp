@@ -39,7 +39,7 @@ std::optional<ErrorLimit> limit_of(const ValidateArguments& arguments) {
   return limit;
 }
 
-/// A text without a single row of a log is more likely the wrong file than a broken log.
+/// Reads the prediction. A file without any row of a log is more likely the wrong file than a damaged log.
 Figures read_prediction(const std::string& argument) {
   try {
     return read_figures(argument);
