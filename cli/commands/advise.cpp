@@ -31,7 +31,7 @@ namespace ddpsim {
 namespace {
 
 struct AdviseArguments {
-  std::optional<std::string> setting;  ///< to export (--lever)
+  std::optional<std::string> setting;  ///< the row to export
   JobArguments job;
   OutputArguments output;
   int threads = 0;
@@ -40,7 +40,7 @@ struct AdviseArguments {
 std::string names_a_plan(const std::string& name) {
   return name.ends_with(".py") || name.ends_with(".csv")
              ? ""
-             : "what kind of file? FILE.py wraps a model, FILE.csv is for NCCL's tuner plugin";
+             : "the name must end in .py, to wrap your model, or in .csv, for NCCL's tuner plugin";
 }
 
 bool chooses_alike(const CollectiveTuning& a, const CollectiveTuning& b) {
@@ -57,7 +57,7 @@ const AdviceRow* to_export(const Advice& advice, const std::optional<std::string
     std::vector<std::string> names;
     for (const AdviceRow& one : advice.rows)
       names.push_back(fmt::format("{}", fmt::join(one.settings, " + ")));
-    throw UsageError("--lever", "no row of this advice is " + in_quotes(*setting),
+    throw UsageError("--lever", "this advice has no row " + in_quotes(*setting),
                      did_you_mean(*setting, names, "--verbose shows all of them"));
   }
   if (!row->error.empty()) throw UsageError(fmt::format("--lever {}", *setting), row->error);
@@ -68,14 +68,14 @@ const AdviceRow* to_export(const Advice& advice, const std::optional<std::string
 std::string tuner_plan(const AdviceReport& report, const AdviceRow* best, const std::string& file,
                        const std::string& made_by) {
   if (best == nullptr)
-    throw UsageError(fmt::format("--export {}", file), "there is nothing to change");
+    throw UsageError(fmt::format("--export {}", file), "the advice changes nothing");
   if (!best->job_settings.nccl ||
       chooses_alike(*best->job_settings.nccl, *report.advice.current.nccl))
     throw UsageError(
         fmt::format("--export {}", file),
-        fmt::format("what is advised ({}) sets neither NCCL's algorithm nor its channels",
+        fmt::format("the advice ({}) sets neither NCCL's algorithm nor its channels",
                     fmt::join(best->settings, " + ")),
-        fmt::format("Write it as Python: --export {}.py", file.substr(0, file.rfind('.'))));
+        fmt::format("Write Python instead: --export {}.py", file.substr(0, file.rfind('.'))));
   return tuner_csv(*best->job_settings.nccl, report.context, made_by);
 }
 
@@ -85,12 +85,12 @@ AdviseOptions advise_options(BuiltJob& loaded, const CountedMemory& memory, Tune
   Warnings& warnings = loaded.trust.warnings;
   AdviseOptions options{.tuning = std::move(tuning), .memory = loaded.memory};
   if (memory.problem) {
-    warnings.overturn("memory: today's job " + memory.problem->message);
+    warnings.overturn("memory: the current job " + memory.problem->message);
     options.memory = loaded.memory.value_or(job.cluster().gpu.memory);
   }
   if (const std::string why = why_no_cap(job); !why.empty()) {
     options.caps = false;
-    warnings.overturn("no cap is weighed: " + why);
+    warnings.overturn("no bucket cap is considered: " + why);
   }
   return options;
 }
@@ -106,7 +106,7 @@ std::string next_after_advice(const Job& job, const TypedLine& typed, bool to_ta
 
 int run(const AdviseArguments& arguments, const TypedLine& typed) {
   if (arguments.setting && !arguments.output.plan)
-    throw UsageError("--lever", "it says what --export writes", "Add --export FILE.py");
+    throw UsageError("--lever", "this option selects what --export writes", "Add --export FILE.py");
   BuiltJob loaded = build_job(job_request(arguments.job, typed));
   const Job& job = loaded.job;
   if (!uses_reducer(job.options().scheme))

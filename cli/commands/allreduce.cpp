@@ -79,7 +79,7 @@ std::vector<Bytes> sizes_of(const AllReduceArguments& arguments, int ranks) {
     throw UsageError(fmt::format("-e {} is less than -b {}", arguments.end, arguments.begin));
   std::optional<Bytes> step;
   if (arguments.step) step = parse_size("-i", *arguments.step);
-  if (step && step->count() < kFp32) throw UsageError("-i", "a step has at least 4 bytes");
+  if (step && step->count() < kFp32) throw UsageError("-i", "the step must be at least 4 bytes");
   const double factor = arguments.factor.value_or(2);
   std::vector<Bytes> sizes;
   double size = static_cast<double>(first.count());
@@ -88,7 +88,8 @@ std::vector<Bytes> sizes_of(const AllReduceArguments& arguments, int ranks) {
     const bool nothing = in_parts && whole == Bytes();
     if (!nothing && (sizes.empty() || sizes.back() < whole)) sizes.push_back(whole);
     if (sizes.size() > kMostRows)
-      throw UsageError("", fmt::format("more than {} sizes", kMostRows), "Take a larger -i or -f");
+      throw UsageError("", fmt::format("these are more than {} sizes", kMostRows),
+                       "Take a larger -i or -f");
     if (step) {
       size += static_cast<double>(step->count());
     } else {
@@ -97,7 +98,7 @@ std::vector<Bytes> sizes_of(const AllReduceArguments& arguments, int ranks) {
   }
   if (sizes.empty())
     throw UsageError(fmt::format("-e {}", arguments.end),
-                     fmt::format("{} {} of 16 bytes each are {} bytes at least", ranks,
+                     fmt::format("{} {} of 16 bytes each need at least {} bytes", ranks,
                                  ranks == 1 ? "part" : "parts", unit));
   return sizes;
 }
@@ -110,14 +111,15 @@ std::vector<std::string> collective_warnings(CollectiveKind kind, const Cluster&
   const bool in_parts = ring_phases(kind) == 1;
   if (in_parts && cluster.nodes > 1 && cluster.gpus_per_node == 1 && nccl >= NcclVersion{2, 23, 0})
     warnings.push_back(
-        fmt::format("from 2.23 on NCCL may take PAT for {}s of one GPU a node, where latency "
-                    "counts; timed as a ring",
+        fmt::format("from 2.23 on, NCCL may use PAT for small {}s of one GPU per node; they are "
+                    "timed as a ring",
                     name_of(kind)));
   const bool several_nics = cluster.network.nics_per_node > cluster.gpus_per_node;
   if (kind == CollectiveKind::send_recv && cluster.nodes > 1 && several_nics &&
       nccl >= NcclVersion{2, 18, 0})
     warnings.emplace_back(
-        "a pair is taken to use one NIC; from 2.18 on NCCL takes every NIC of its GPU");
+        "each pair of ranks is timed with one NIC, but NCCL 2.18 and later use every NIC of the "
+        "GPU");
   return warnings;
 }
 
@@ -125,8 +127,9 @@ std::vector<std::string> collective_warnings(CollectiveKind kind, const Cluster&
 std::vector<std::string> unheeded(const AllReduceTable& table, const CollectiveTuning& tuning) {
   if (table.collective == CollectiveKind::all_reduce || table.ranks == 1) return {};
   const auto none = [&](const char* option) {
-    return fmt::format("{} has no effect on some of these {}s: NCCL has no such way for them",
-                       option, name_of(table.collective));
+    return fmt::format(
+        "{} has no effect on some of these {}s, because NCCL does not offer that choice for them",
+        option, name_of(table.collective));
   };
   std::vector<std::string> warnings;
   const auto& rows = table.rows;
@@ -146,17 +149,19 @@ void require_fitting_options(const AllReduceArguments& arguments, NcclVersion nc
   if (arguments.collective == CollectiveKind::send_recv && nccl < NcclVersion{2, 7, 0})
     throw UsageError(
         "--collective send-recv",
-        fmt::format("NCCL {} has no ncclSend; 2.7 is the first that has", to_string(nccl)));
+        fmt::format("NCCL {} has no ncclSend, which begins with 2.7", to_string(nccl)));
   if (arguments.measured && !arguments.output.plot && arguments.output.reports.empty())
-    throw UsageError("--measured", "its points are drawn",
+    throw UsageError("--measured", "measured points appear only in a plot",
                      "Add --plot FILE.svg or --report FILE.html");
   if (arguments.measured && arguments.collective != CollectiveKind::all_reduce)
-    throw UsageError("--measured", "logs of all_reduce_perf alone are read",
+    throw UsageError("--measured", "only logs of all_reduce_perf can be read",
                      "Leave out --collective");
   if (arguments.side_by_side && arguments.collective != CollectiveKind::all_reduce)
-    throw UsageError("--side-by-side", "ways to all-reduce", "Leave out --collective");
+    throw UsageError("--side-by-side", "this option compares ways to all-reduce",
+                     "Leave out --collective");
   if (arguments.side_by_side && arguments.cluster.algorithm)
-    throw UsageError("--side-by-side", "takes ring and tree in turn", "Leave out --algorithm");
+    throw UsageError("--side-by-side", "this option already times both ring and tree",
+                     "Leave out --algorithm");
 }
 
 Warnings allreduce_warnings(const AllReduceArguments& arguments, const Cluster& cluster,
@@ -165,7 +170,7 @@ Warnings allreduce_warnings(const AllReduceArguments& arguments, const Cluster& 
   Warnings warnings;
   if (cluster.ranks() == 1)
     warnings.add(
-        "one GPU has nothing to reduce: every time is zero; give --nodes or more GPUs per node");
+        "one GPU has nothing to reduce, so every time is zero; use --nodes or more GPUs per node");
   for (std::string& warning : decisive_warnings(cluster, Backend::nccl))
     warnings.overturn(std::move(warning));
   warnings.add(cluster_warnings(cluster, tuning, sizes));

@@ -72,11 +72,12 @@ TorchVersion assumed_for(const Workload& workload) {
 void warn_of_order(const Workload& workload, bool rebuilt, std::vector<std::string>& warnings) {
   if (!rebuilt)
     warnings.emplace_back(
-        "with this version and these flags buckets are never rebuilt: construction buckets shown");
+        "this PyTorch version with these flags never rebuilds buckets, so the buckets at "
+        "construction are shown");
   else if (!workload.backward || workload.backward->ready.empty())
     warnings.emplace_back(
-        "no gradient-ready order is recorded: reverse definition order stands in, which real "
-        "models do not follow");
+        "the order in which gradients become ready is not recorded; reverse definition order is "
+        "used, which real models do not follow");
 }
 
 int run(const BucketsArguments& arguments) {

@@ -62,19 +62,18 @@ void note_published(const std::string& cluster, Fit& fit) {
   for (const CalibratedShape& log : fit.calibration.shapes)
     if (log.published) sources.push_back(log.source);
   if (!sources.empty())
-    fit.notes.push_back(fmt::format(
-        "{} comes with published logs ({}): job shapes not measured here keep what they say, as of "
-        "another machine of its kind; --cluster {}:spec leaves them out",
-        cluster, fmt::join(each_once(sources), ", "), cluster));
+    fit.notes.push_back(
+        fmt::format("{} comes with published logs ({}) of another machine of its kind, used for "
+                    "job shapes you did not measure; --cluster {}:spec leaves them out",
+                    cluster, fmt::join(each_once(sources), ", "), cluster));
   if (!fit.repeated.empty())
     fit.notes.push_back(fmt::format(
-        "{} comes with published logs that are the same measurements as logs given here, and are "
-        "left out: {}",
+        "{} comes with published logs of the same measurements as your logs; they are left out: {}",
         cluster, fmt::join(each_once(fit.repeated), ", ")));
   if (!fit.other_release.empty())
     fit.notes.push_back(
-        fmt::format("{} comes with published logs of another NCCL release than the logs given "
-                    "here; they are left out: {}",
+        fmt::format("{} comes with published logs of another NCCL release than your logs; they are "
+                    "left out: {}",
                     cluster, fmt::join(each_once(fit.other_release), ", ")));
 }
 
@@ -84,8 +83,8 @@ std::string replaced_logs(const std::vector<CalibratedShape>& before, const std:
   for (const CalibratedShape& log : before)
     if (!log.published) logs += (logs.empty() ? "" : ", ") + log.source;
   return fmt::format(
-      "{} is calibrated already: the logs given now replace those it rests on ({}); give them "
-      "again to keep them",
+      "{} is already calibrated; your logs replace the earlier ones ({}), unless you give those "
+      "again",
       cluster, logs);
 }
 
@@ -132,7 +131,7 @@ int run_gloo(const CalibrateArguments& arguments, const Cluster& cluster, ReadLo
     throw UsageError(arguments.nccl             ? "--nccl"
                      : arguments.keep_unhealthy ? "--keep-unhealthy"
                                                 : "--published",
-                     "it is of NCCL's logs; these are of gloo");
+                     "this option is for NCCL logs, but these logs are from gloo");
   GlooCalibrationReport report{.cluster = cluster.name,
                                .output = arguments.output,
                                .read = std::move(logs.read),
@@ -189,8 +188,8 @@ int run(const CalibrateArguments& arguments, const TypedLine& typed) {
       report.warnings.push_back(*warning);
   if (arguments.published)
     report.fit.notes.push_back(
-        fmt::format("{} is marked as calibrated with published logs: grade B at best, and "
-                    "intervals hold what machines of a kind differ by",
+        fmt::format("{} is marked as calibrated with published logs: its grade is B at best, and "
+                    "intervals include differences between machines of one kind",
                     arguments.output));
   write_cluster(calibrated_cluster_file(arguments.cluster, calibration), arguments);
   const auto json = [&] { return calibration_report_json(report); };

@@ -33,9 +33,9 @@ void require_nodes_as_large(const MeasuredLog& log, const Cluster& cluster) {
   if (!log.gpus_per_node || *log.gpus_per_node <= cluster.gpus_per_node) return;
   throw InputError({.file = log.source,
                     .where = "",
-                    .message = fmt::format("is of {} GPUs per node, where {} has {}",
+                    .message = fmt::format("has {} GPUs per node, but {} has {}",
                                            *log.gpus_per_node, cluster.name, cluster.gpus_per_node),
-                    .hint = "Name the cluster the log was taken on (--cluster)"});
+                    .hint = "Pass the cluster that the log was taken on with --cluster"});
 }
 
 /// Returns the shape of a job of `ranks` on the cluster: within a node, otherwise on whole nodes.
@@ -46,8 +46,8 @@ JobShape shape_on(const Cluster& cluster, int ranks, const LogArgument& argument
     throw InputError(
         {.file = file,
          .where = "",
-         .message = "of how many ranks it was recorded is not known",
-         .hint = fmt::format("Say how many nodes and GPUs on each: {}@NODESxGPUS", file)});
+         .message = "does not tell how many ranks were recorded",
+         .hint = fmt::format("State the nodes and the GPUs per node: {}@NODESxGPUS", file)});
   }
   if (ranks <= cluster.gpus_per_node) return {1, ranks};
   if (ranks % cluster.gpus_per_node == 0)
@@ -56,18 +56,17 @@ JobShape shape_on(const Cluster& cluster, int ranks, const LogArgument& argument
   throw InputError(
       {.file = file,
        .where = "",
-       .message = fmt::format("was recorded on {} ranks, which nodes of {} do not make up", ranks,
-                              cluster.gpus_per_node),
-       .hint = fmt::format("Say how many nodes and GPUs on each: {}@NODESxGPUS", file)});
+       .message = fmt::format("was recorded on {} ranks, which is no whole number of nodes of {}",
+                              ranks, cluster.gpus_per_node),
+       .hint = fmt::format("State the nodes and the GPUs per node: {}@NODESxGPUS", file)});
 }
 
 /// Says which shape was assumed, because logs of jobs rarely state their number of nodes.
 void say_shape(const LogArgument& argument, JobShape shape, MeasuredLog& log) {
   if (argument.stated) return;
-  log.recognised.push_back(
-      fmt::format("taken to have run on {} {} of {} GPUs: @NODESxGPUS behind "
-                  "its name says otherwise",
-                  shape.nodes, shape.nodes == 1 ? "node" : "nodes", shape.gpus_per_node));
+  log.recognised.push_back(fmt::format(
+      "assumed to have run on {} {} of {} GPUs; correct this with @NODESxGPUS after the name",
+      shape.nodes, shape.nodes == 1 ? "node" : "nodes", shape.gpus_per_node));
 }
 
 /// Reads logs of nccl-tests and similar programs, or the all-reduces that a job logged.
@@ -109,9 +108,9 @@ std::vector<MeasuredLog> logs_of(const LogArgument& argument, const Cluster& clu
   throw InputError(
       {.file = argument.path.filename().string(),
        .where = "",
-       .message = ranks != 1 ? "no all-reduce with its size is recorded in it"
-                             : "one GPU was recorded, which sends nothing to anybody",
-       .hint = "Give logs of all_reduce_perf, or traces of a DDP job, of all ranks if you can"});
+       .message = ranks != 1 ? "contains no all-reduce with a size"
+                             : "was recorded on one GPU, which has nothing to send",
+       .hint = "Give logs of all_reduce_perf, or traces of a DDP job, if possible of all ranks"});
 }
 
 /// Takes a log that does not name its library as one of gloo, which --backend states. Throws InputError if the log contradicts that.
@@ -124,13 +123,15 @@ void take_for_gloo(MeasuredLog& log) {
                            : on_gpus                ? "was taken on " + log.gpu
                                                     : "";
   if (!log.backend.empty() || !sign.empty())
-    throw InputError({.file = log.source,
-                      .where = "",
-                      .message = log.backend.empty() ? sign + ": it is no log of gloo"
-                                                     : "is of " + log.backend + ", not of gloo",
-                      .hint = "Leave --backend gloo out: it is of logs that do not say theirs"});
+    throw InputError(
+        {.file = log.source,
+         .where = "",
+         .message = log.backend.empty() ? sign + " and is not a log of gloo"
+                                        : "is of " + log.backend + ", not of gloo",
+         .hint = "Leave out --backend gloo, which is for logs that do not name their library"});
   log.backend = name_of(Backend::gloo);
-  log.recognised.emplace_back("taken to be of gloo, as --backend says: nothing in it tells");
+  log.recognised.emplace_back(
+      "taken as a log of gloo because of --backend; the log itself does not tell");
 }
 
 }  // namespace
@@ -169,9 +170,9 @@ bool all_of_gloo(const std::vector<MeasuredLog>& logs) {
   if (other == logs.end()) return true;
   throw InputError({.file = other->source,
                     .where = "",
-                    .message = fmt::format("is not of gloo, as {} is", gloo->source),
-                    .hint = "Calibrate one library, then the other with the file that comes out as "
-                            "--cluster: it keeps both"});
+                    .message = fmt::format("is not of gloo, but {} is", gloo->source),
+                    .hint = "Calibrate one library first, then the other with the new file as "
+                            "--cluster, which keeps both"});
 }
 
 }  // namespace ddpsim

@@ -60,10 +60,10 @@ void require_taken(const MeasuredTexts& measured, const std::vector<ReadWorkload
         names.push_back(several ? of + ':' + candidate.label : candidate.label);
       }
     if (failed) continue;
-    throw UsageError(
-        fmt::format("--measured-step {}", measured.texts[k]),
-        fmt::format("say whose step it is, as in --measured-step \"{}=104ms\"; compared are {}",
-                    names.front(), fmt::join(names, ", ")));
+    throw UsageError(fmt::format("--measured-step {}", measured.texts[k]),
+                     fmt::format("state which candidate it belongs to, such as --measured-step "
+                                 "\"{}=104ms\"; the candidates are {}",
+                                 names.front(), fmt::join(names, ", ")));
   }
 }
 
@@ -71,22 +71,24 @@ void require_one_workload(const CompareArguments& arguments,
                           const std::vector<CandidateRequest>& clusters) {
   for (const CandidateRequest& request : clusters)
     if (request.measured_step)
-      throw UsageError(fmt::format(
-          "measured_step of {}: of several workloads, say whose step it is, as in --measured-step "
-          "\"WORKLOAD:LABEL=104ms\"",
-          in_quotes(request.label.value_or(request.cluster))));
+      throw UsageError(
+          fmt::format("measured_step of {}: state the workload, too, such as --measured-step "
+                      "\"WORKLOAD:LABEL=104ms\"",
+                      in_quotes(request.label.value_or(request.cluster))));
   if (arguments.samples || arguments.steps)
     throw UsageError("--samples, --steps",
-                     "of one workload; of several the shares say how much of each, and costs are "
-                     "told of what the first candidate does in an hour");
+                     "these options are for one workload; with several, costs are those of the "
+                     "work that the first candidate does in an hour");
   if (arguments.output.plot)
-    throw UsageError("--plot",
-                     "draws the speed of one workload; --plot-cost draws what a mix costs");
+    throw UsageError(
+        "--plot",
+        "this option plots the speed of one workload; use --plot-cost for the cost of a mix");
   if (arguments.elastic.nnodes)
-    throw UsageError("--nnodes", "simulates runs of one workload",
+    throw UsageError("--nnodes", "this option simulates runs of one workload",
                      "Compare the workloads one by one");
   if (!arguments.output.reports.empty())
-    throw UsageError("--report", "draws one workload", "Give each of them a page of its own");
+    throw UsageError("--report", "a report shows one workload",
+                     "Compare the workloads one by one, each with a report");
 }
 
 /// Checks options before anything is read.
@@ -97,8 +99,8 @@ std::vector<Condition> checked_conditions(const CompareArguments& arguments,
   for (const std::string& text : arguments.until) conditions.push_back(parse_condition(text));
   if (range && conditions.empty())
     throw UsageError(range->text,
-                     "searched for what? Add --until, such as --until \"efficiency<90%\" or "
-                     "--until \"A faster than B\"; {…} writes a range out");
+                     "the goal of the search is missing; add --until \"efficiency<90%\" or \"A "
+                     "faster than B\", or write out the range as {…}");
   return conditions;
 }
 
@@ -119,8 +121,7 @@ void require_sound(const CompareArguments& arguments, const std::vector<Candidat
   const MoneyArguments& money = arguments.money;
   const bool counted = arguments.samples || arguments.steps || !money.mtbf.empty();
   if (counted && money.prices.empty() && !arguments.elastic.nnodes)
-    throw UsageError("--samples, --steps, --mtbf",
-                     "what they take is counted where there is a price",
+    throw UsageError("--samples, --steps, --mtbf", "costs need a price",
                      "Add --price list, or --price LABEL=USD/node_hour");
   require_sound_money(arguments.money, all);
   for (const Candidate& candidate : all)
@@ -188,7 +189,7 @@ int run(CompareArguments typed_arguments, const TypedLine& typed) {
   if (outcome.all_compared()) gpus.require_all_used();
   const std::optional<Costs>& costs = outcome.costs();
   if (arguments.output.plot_cost && !costs)
-    throw UsageError("--plot-cost", "nothing has a price", "Add --price LABEL=USD/node_hour");
+    throw UsageError("--plot-cost", "no candidate has a price", "Add --price LABEL=USD/node_hour");
   std::vector<Until> until = range ? until_searched(conditions, *range, typed_arguments, request,
                                                     workloads, typed_clusters)
                                    : until_written_out(conditions, outcome, workloads);

@@ -29,9 +29,10 @@ StepBreakdown breakdown_of(const DiffSide& side) {
     return breakdown && breakdown->parts_known ? with_unprofiled(*breakdown, side.steps)
                                                : step_alone(side.steps);
   if (breakdown && breakdown->step > Duration()) return *breakdown;
-  throw InputError({side.shown.source, "", "says how long no step took",
-                    side.logs.empty() ? "Give a recording with times, or step times"
-                                      : "It is a log of all-reduces: compare it with another"});
+  throw InputError({side.shown.source, "", "does not tell how long a step took",
+                    side.logs.empty()
+                        ? "Give a recording with times, or step times"
+                        : "This is a log of all-reduces; compare it with another one"});
 }
 
 /// Returns the difference of one all-reduce in two logs, taken as a step that only transfers. If the number of ranks differs, the new time
@@ -54,7 +55,7 @@ void compare_times(const DiffSide& before, const DiffSide& after,
   if (!steps && !before.logs.empty() && !after.logs.empty()) {
     if (!logs)
       throw InputError({after.shown.source, "",
-                        "times no all-reduce of a size that " + before.shown.source + " times",
+                        "has no all-reduce of a size in " + before.shown.source,
                         "Run both with the same -b, -e and -f"});
     report.all_reduces = logs;
     report.before.all_reduce = report.after.all_reduce = logs->one().size;
@@ -139,11 +140,10 @@ void add_expected(const ExpectedArguments& expected, const DiffSide& before, con
                   DifferenceReport& report) {
   if (!expected.cluster) return;
   if (!before.workload)
-    report.warnings.emplace_back("--cluster: OLD is no recording, so there is nothing to simulate");
+    report.warnings.emplace_back("--cluster: OLD is not a recording, so nothing can be simulated");
   else if (!report.timed)
     report.warnings.emplace_back(
-        "--cluster: one of the two has no step time, so there is nothing to hold a model "
-        "against");
+        "--cluster: one side has no step time, so there is no change to compare a prediction with");
   else
     expect(expected, before, after, report);
 }
@@ -153,9 +153,10 @@ std::vector<std::string> steps_missing(const DiffSide& before, const DiffSide& a
   std::vector<std::string> missing;
   for (const DiffSide* side : {&before, &after})
     if (!has_step(*side))
-      missing.push_back(fmt::format(
-          "{} has no step time: what a finding costs is not known; add one, as in \"{},104ms\"",
-          side->shown.source, side->shown.source));
+      missing.push_back(
+          fmt::format("{} has no step time, so the cost of a finding is unknown; add the time, "
+                      "such as \"{},104ms\"",
+                      side->shown.source, side->shown.source));
   return missing;
 }
 
@@ -170,7 +171,7 @@ DifferenceReport::Limit limit_of_logs(const AllReduceChanges& changes, double pe
 DifferenceReport::Limit limit_of(const DifferenceReport& report, double percent) {
   if (!report.timed)
     throw InputError({report.after.source, "", "--max-slowdown: there are no times to compare",
-                      "Add a step time to either side, as in \"nccl.log,104ms\""});
+                      "Add a step time to both sides, such as \"nccl.log,104ms\""});
   if (report.all_reduces) return limit_of_logs(*report.all_reduces, percent);
   return {percent, slowdown_above(report.difference, percent), {}};
 }

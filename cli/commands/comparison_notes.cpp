@@ -39,7 +39,7 @@ std::optional<std::string> tables_left_out(std::string_view side,
   std::vector<std::string> others;
   for (std::size_t k = 0; k < tables.size(); ++k)
     if (k != compared) others.push_back(name(tables[k]));
-  return fmt::format("{} holds {} tables of all-reduces: that of {} is compared, not that of {}",
+  return fmt::format("{} contains {} tables of all-reduces; that of {} is compared, not that of {}",
                      side, tables.size(), name(tables[compared]),
                      fmt::join(others, ", nor that of "));
 }
@@ -50,8 +50,8 @@ std::vector<std::string> notes_on_logs(const DiffSide& before, const DiffSide& a
   std::vector<std::string> said;
   if (logs.by_busbw())
     said.push_back(
-        fmt::format("OLD's log is of {} ranks, NEW's of {}: other rings, not the same work; bus "
-                    "bandwidths are compared, not times",
+        fmt::format("OLD's log has {} ranks and NEW's {}, so the work differs; bus bandwidths are "
+                    "compared, not times",
                     logs.ranks_before, logs.ranks_after));
   for (auto left_out : {tables_left_out("OLD", before.logs, logs.before),
                         tables_left_out("NEW", after.logs, logs.after)})
@@ -83,7 +83,7 @@ std::optional<std::string> another_model(const Workload& before, const Workload&
   const auto new_bytes = total_gradient_bytes(after);
   const bool other_bytes = old_bytes && new_bytes && *old_bytes != *new_bytes;
   if (before.parameters.size() == after.parameters.size() && !other_bytes) return std::nullopt;
-  return fmt::format("OLD has {}, NEW {}: another model, so rows compare different work",
+  return fmt::format("OLD has {}, NEW has {}: the models differ, so rows compare different work",
                      parameters_text(before), parameters_text(after));
 }
 
@@ -93,8 +93,8 @@ std::optional<std::string> shorter_than_kernels(const StepBreakdown& breakdown,
   const PartTime& kernels = breakdown[StepPart::kernels];
   if (!kernels.known || kernels.time <= breakdown.step) return std::nullopt;
   return fmt::format(
-      "{}: its step of {:.4g} ms is shorter than the kernels recorded beside it, {:.4g} ms: the "
-      "time is of another job, or in another unit",
+      "{}: its step of {:.4g} ms is shorter than its recorded kernels, {:.4g} ms; the time is of "
+      "another job or in another unit",
       source, breakdown.step.milliseconds(), kernels.time.milliseconds());
 }
 
@@ -118,8 +118,8 @@ std::vector<std::string> parts_not_told(const DiffSide& before, const DiffSide& 
   if (!tells(after)) who += who.empty() ? "NEW" : " and NEW";
   if (who.empty()) return {};
   return {
-      fmt::format("{} tell{} how long a step took, not where its time goes: a trace of one step "
-                  "(torch.profiler, or the recorder) would split the change into rows",
+      fmt::format("{} tell{} how long a step took, but not where its time goes; a trace of one "
+                  "step splits the change into rows",
                   who, who.size() > 3 ? "" : "s")};
 }
 
@@ -133,7 +133,7 @@ std::vector<std::string> evidence_of_one_side(const Evidence& before, const Evid
                         const std::vector<std::string>& kinds) {
     if (!kinds.empty())
       notes.push_back(
-          fmt::format("only {} has {}, so what changed in it is not known; give the same of {}",
+          fmt::format("only {} has {}, so a change in it cannot be seen; give the same for {}",
                       side, fmt::join(kinds, ", "), other));
   };
   note("OLD", "NEW", kinds_of(before, after, false));

@@ -72,14 +72,14 @@ void add_assumptions(const Workload& settings, Backend backend, std::string_view
                      std::vector<std::string>& warnings) {
   const TorchInForce torch = torch_in_force(std::nullopt, settings.torch);
   if (!torch.known)
-    warnings.push_back(fmt::format("--cluster: {} does not say its PyTorch; {} is assumed", whose,
-                                   to_string(torch.version)));
+    warnings.push_back(fmt::format("--cluster: {} does not tell its PyTorch version; {} is assumed",
+                                   whose, to_string(torch.version)));
   if (backend == Backend::nccl && !settings.recorded_with.nccl)
-    warnings.push_back(
-        fmt::format("--cluster: {} does not say its NCCL; the cluster's is assumed", whose));
+    warnings.push_back(fmt::format(
+        "--cluster: {} does not tell its NCCL version; the cluster's is assumed", whose));
   if (settings.recorded_with.collectives.empty())
     warnings.push_back(fmt::format(
-        "--cluster: {} recorded no all-reduces; PyTorch's default buckets are assumed", whose));
+        "--cluster: {} has no recorded all-reduces; PyTorch's default buckets are assumed", whose));
 }
 
 }  // namespace

@@ -22,11 +22,8 @@ namespace ddpsim {
 namespace {
 
 constexpr const char* kWhatIsRead =
-    "Expected a trace, a folder of them or FILE,FILE,… of several ranks, a workload file, DDP "
-    "logging "
-    "data, step times (a file, FILE:KEY, FILE:KEY=UNIT or 104ms), an nccl-tests log, NCCL's debug "
-    "lines, an "
-    "environment, or an archive of scripts/collect.sh";
+    "Expected traces, a workload file, step times (104ms, FILE, FILE:KEY=UNIT), logs, an "
+    "environment or an archive; see docs/diff.md";
 constexpr std::int64_t kLargestText = 256LL << 20;
 constexpr std::uintmax_t kLargestDdpLog = 16U << 20;
 
@@ -157,8 +154,8 @@ void SideReader::take_item(const std::string& item) {
   if (ranks.empty()) return take_measured(item);
   if (ranks.size() == 1)
     side_.warnings.push_back(fmt::format(
-        "{}: {} is compared; ranks are joined where all were recorded with collectives=True", item,
-        std::filesystem::path(ranks.front().file).filename().string()));
+        "{}: only {} is compared; ranks can be joined if all were recorded with collectives=True",
+        item, std::filesystem::path(ranks.front().file).filename().string()));
   for (RankImport& rank : ranks) ranks_.push_back(std::move(rank));
 }
 
@@ -187,13 +184,13 @@ void SideReader::take_alone(const std::filesystem::path& file) {
       throw;
     add_text(file);
     if (read_evidence(texts_.back().text, texts_.back().file).ddp.empty()) throw;
-    side_.warnings.push_back(fmt::format("its options alone are used: {}", error.what()));
+    side_.warnings.push_back(fmt::format("only its options are used: {}", error.what()));
   }
 }
 
 void SideReader::take_recording(Imported imported) {
   if (side_.workload)
-    throw InputError({text_, "", "holds two recordings of a job",
+    throw InputError({text_, "", "contains two recordings of a job",
                       "Give one archive, or the traces of one job's ranks"});
   Workload& workload = side_.workload.emplace(std::move(imported.workload));
   side_.joined = std::move(imported.joined);
@@ -220,14 +217,14 @@ void SideReader::take_unprofiled(Duration step) {
 bool SideReader::is_stated(std::string_view found, std::string_view source) {
   if (is_stated_)
     side_.warnings.push_back(
-        fmt::format("the stated time is compared, not the {} found beside it, {}", found, source));
+        fmt::format("the stated time is compared, not the {} found with it, {}", found, source));
   return is_stated_;
 }
 
 void SideReader::take_steps(MeasuredSteps measured) {
   if (is_stated(measured.steps.size() == 1 ? "one" : "times", measured.source)) return;
   if (std::exchange(has_times_, true))
-    throw InputError({text_, "", "holds two sets of step times", "Give those of one run"});
+    throw InputError({text_, "", "contains two sets of step times", "Give those of one run"});
   for (std::string& warning : measured.warnings) side_.warnings.push_back(std::move(warning));
   side_.steps = std::move(measured.steps);
   kinds_.push_back("step times, " + measured.source);
@@ -363,7 +360,8 @@ void SideReader::take_measured(const std::string& item) {
   const StepArgument argument = parse_step_argument(item);
   if (argument.time) {
     if (*argument.time <= Duration() || *argument.time > kLongestStep)
-      throw InputError({item, "", "a step takes more than 0 and at most a day", "Check its unit"});
+      throw InputError(
+          {item, "", "a step must take more than 0 and at most a day", "Check its unit"});
     if (!std::exchange(is_stated_, true)) {
       side_.steps.clear();
       kinds_.emplace_back("a step time");
@@ -372,8 +370,7 @@ void SideReader::take_measured(const std::string& item) {
     return;
   }
   if (argument.file) return take_text(item, argument.file->name, argument.file->asked);
-  if (!is_workload(item))
-    throw InputError({item, "", "no such file, and no time either", kWhatIsRead});
+  if (!is_workload(item)) throw InputError({item, "", "is neither a file nor a time", kWhatIsRead});
   LoadedWorkload loaded = load_workload({.source = item, .model = reading_.model});
   Imported imported;
   imported.workload = std::move(loaded.workload);

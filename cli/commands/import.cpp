@@ -59,7 +59,8 @@ int run(const ImportArguments& arguments) {
   options.gpu = arguments.gpu.value_or("");
   options.timing = arguments.timing;
   if (arguments.inputs.size() > 1 && options.timing == Timing::compacted)
-    throw UsageError("--timing compacted", "several ranks are joined on the clock they recorded");
+    throw UsageError("--timing compacted",
+                     "several ranks can only be joined on their recorded clocks");
   TerminalProgress progress("MiB", TerminalProgress::Interrupt::ends);
   options.progress = &progress;
   const std::vector<std::filesystem::path> paths(arguments.inputs.begin(), arguments.inputs.end());

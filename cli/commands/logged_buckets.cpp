@@ -25,7 +25,7 @@ std::string remedy_for(const DdpLog& log, const std::vector<Bytes>& logged,
   if (options.bucket_cap_mb != log.options.bucket_cap_mb)
     return log.options.bucket_cap_mb
                ? fmt::format("DDP ran with another cap: {} MiB.", *log.options.bucket_cap_mb)
-               : "DDP ran with the default cap: leave --bucket-cap-mb out.";
+               : "DDP ran with the default cap; leave out --bucket-cap-mb.";
   for (const TorchVersion& torch : kEras) {
     for (const bool explicit_default : {false, true}) {
       DdpOptions other = options;
@@ -37,8 +37,8 @@ std::string remedy_for(const DdpLog& log, const std::vector<Bytes>& logged,
                          explicit_default ? " --bucket-cap-mb 25" : "");
     }
   }
-  return "No PyTorch version's rules give the logged ones with this cap: was another module "
-         "wrapped, or the cap changed per bucket?";
+  return "No PyTorch version gives the logged buckets with this cap; was another module wrapped, "
+         "or the cap changed per bucket?";
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace ddpsim {
 void adopt_logged_options(const DdpLog& log, DdpOptions& options);
 
 /// Returns the logged buckets of an order. If the buckets assigned under `options` differ, it also says which settings would make them
-/// equal, since the log tells neither the PyTorch version nor whether a cap of 25 was passed.
+/// equal. The log tells neither the PyTorch version nor whether a cap of 25 was passed.
 std::optional<LoggedBuckets> logged_buckets(const DdpLog& log, const Workload& workload,
                                             const DdpOptions& options, TorchVersion torch,
                                             bool in_ready_order);

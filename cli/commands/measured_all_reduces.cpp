@@ -20,7 +20,7 @@ bool is_of(const MeasuredLog& log, const AllReduceTable& table) {
 std::string shape_text(const MeasuredLog& log) {
   if (const auto shape = log.shape())
     return fmt::format("{}x{}", shape->nodes, shape->gpus_per_node);
-  return log.ranks > 0 ? fmt::format("{} ranks", log.ranks) : "a shape it does not tell";
+  return log.ranks > 0 ? fmt::format("{} ranks", log.ranks) : "an unknown shape";
 }
 
 }  // namespace
@@ -37,10 +37,10 @@ MeasuredAllReduces read_measured_all_reduces(const std::string& argument,
     throw InputError(
         {.file = log_argument.path.string(),
          .where = "",
-         .message = fmt::format("is of {}, the table of {}x{} (nodes x GPUs)",
+         .message = fmt::format("has {}, but the table has {}x{} (nodes x GPUs)",
                                 fmt::join(shapes, ", "), table.nodes, table.gpus_per_node),
-         .hint = fmt::format("State what the log does not print as in LOG@{}x{}, or give the "
-                             "table --nodes and --gpus-per-node",
+         .hint = fmt::format("State the log's shape, such as LOG@{}x{}, or set the table's with "
+                             "--nodes and --gpus-per-node",
                              table.nodes, table.gpus_per_node)});
   }
   MeasuredAllReduces measured{.source = found->source, .time_us = {}};

@@ -93,7 +93,7 @@ SimulationResult simulated(const Job& job, WithTimeline with_timeline) {
 /// Returns the question of --nnodes, if given. Throws UsageError if another option needs it.
 std::optional<ElasticQuestion> run_question(const SimulateArguments& arguments) {
   if (!arguments.elastic.nnodes && failures(arguments.failures, nullptr))
-    throw UsageError("--mtbf", "of a long run", "Say on how many nodes with --nnodes MIN:MAX");
+    throw UsageError("--mtbf", "this option needs a long run", "Add --nnodes MIN:MAX");
   return elastic_question(arguments.elastic, arguments.failures, nullptr);
 }
 

@@ -54,7 +54,8 @@ std::optional<Shard> parse_shard(const std::optional<std::string>& text) {
     if (index && of && *index >= 1 && *index <= *of && *of <= kMostShards)
       return Shard{.index = *index, .of = *of};
   }
-  throw UsageError(fmt::format("--shard {}", *text), "expected I/N, I from 1 to N, such as 2/8");
+  throw UsageError(fmt::format("--shard {}", *text),
+                   "expected I/N with I from 1 to N, such as 2/8");
 }
 
 void say_what_is_there(const SweepArguments& arguments, const SweepOutput& output,
@@ -65,7 +66,7 @@ void say_what_is_there(const SweepArguments& arguments, const SweepOutput& outpu
   // Standard output has only lines.
   if (!arguments.output) return;
   std::string text = fmt::format("{} of {} points", output.written(), points);
-  if (output.kept() > 0) text += fmt::format(", {} of them there before", output.kept());
+  if (output.kept() > 0) text += fmt::format(", {} of them from an earlier run", output.kept());
   text += fmt::format("\nWrote {}\n", *arguments.output);
   for (const auto& file : {arguments.files.csv, arguments.files.plot})
     if (file) text += fmt::format("Wrote {}\n", *file);

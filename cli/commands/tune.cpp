@@ -15,6 +15,7 @@
 #include "ddpsim/sim/tune/advise.hpp"
 #include "exit_code.hpp"
 #include "help_format.hpp"
+#include "help_group.hpp"
 #include "interactive_page.hpp"
 #include "job_arguments.hpp"
 #include "job_report.hpp"

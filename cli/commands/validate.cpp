@@ -46,7 +46,7 @@ Figures read_prediction(const std::string& argument) {
   } catch (const InputError& error) {
     const Diagnostic& found = error.diagnostic();
     if (found.message != kNoRow) throw;
-    throw InputError({found.file, found.where, "is neither JSON of ddpsim nor a log",
+    throw InputError({found.file, found.where, "is neither a document of ddpsim nor a log",
                       "Expected what simulate, tune or allreduce wrote with --json, simulate with "
                       "--timeline FILE.json, or an all_reduce_perf log"});
   }

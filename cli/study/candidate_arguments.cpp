@@ -17,7 +17,7 @@ namespace {
 std::int64_t batch_of_each(std::int64_t global_batch, int ranks) {
   if (global_batch % ranks != 0)
     throw UsageError(fmt::format("--global-batch {}", global_batch),
-                     fmt::format("{} GPUs cannot share it evenly", ranks));
+                     fmt::format("the batch cannot be divided evenly among {} GPUs", ranks));
   return global_batch / ranks;
 }
 

@@ -62,7 +62,8 @@ void require_own_labels(const std::vector<Candidate>& candidates) {
   for (const Candidate& candidate : candidates) {
     const auto [first, is_new] = labelled.emplace(candidate.label, &candidate);
     if (!is_new && (candidate.given || first->second->given))
-      throw UsageError(candidate.label, "two candidates have this label", "Give each its own");
+      throw UsageError(candidate.label, "two candidates have this label",
+                       "Give each candidate its own label");
   }
 }
 
@@ -70,7 +71,7 @@ std::vector<Candidate> under_schemes(const std::vector<Candidate>& clusters,
                                      const std::vector<std::string>& schemes) {
   const std::set<std::string> different(schemes.begin(), schemes.end());
   if (different.size() < schemes.size())
-    throw UsageError("--scheme", "one is given twice; each is compared once");
+    throw UsageError("--scheme", "the same scheme is given twice");
   std::vector<Candidate> all;
   for (const Candidate& cluster : clusters)
     for (const std::string& scheme : schemes) {

@@ -24,13 +24,14 @@ std::optional<Training> training(const CompareArguments& arguments,
   for (const LoadedCandidate& job : jobs) {
     const std::optional<double> own = step_work(job.loaded.job).samples;
     if (!own)
-      throw UsageError("--samples, --steps", "the workload does not say its batch", "Add --batch");
+      throw UsageError("--samples, --steps", "the workload does not state its batch",
+                       "Add --batch");
     samples.push_back(*own);
   }
   if (arguments.samples) return Training{.samples = *arguments.samples};
   if (std::ranges::adjacent_find(samples, std::ranges::not_equal_to()) != samples.end())
-    throw UsageError("--steps", "a step is not as many samples on every candidate",
-                     "Add --global-batch, or count --samples");
+    throw UsageError("--steps", "steps have different numbers of samples on the candidates",
+                     "Add --global-batch, or use --samples");
   return Training{.samples = *arguments.steps * samples.front(), .of_steps = true};
 }
 
@@ -87,9 +88,10 @@ void CompareOutcome::mix_all(const std::vector<ReadWorkload>& read) {
     if (!failing.contains(i)) mixed_.push_back(i);
   if (mixed_.empty()) fail_nowhere(mix_.not_compared);
   if (mixed_.front() != 0)
-    mix_.warnings.push_back(fmt::format(
-        "shares are of the time on {}: {}, the first candidate, does not run all workloads",
-        candidates_[mixed_.front()].label, candidates_.front().label));
+    mix_.warnings.push_back(
+        fmt::format("shares refer to the time on {}, because the first candidate, {}, does not run "
+                    "all workloads",
+                    candidates_[mixed_.front()].label, candidates_.front().label));
   std::vector<std::vector<WorkTime>> works;
   std::vector<double> shares;
   for (std::size_t k = 0; k < workloads_.size(); ++k) {
@@ -99,7 +101,7 @@ void CompareOutcome::mix_all(const std::vector<ReadWorkload>& read) {
       own.push_back(*workloads_[k].report.comparison.jobs[*workloads_[k].job_of(candidate)].work);
       if (own.back().expected <= 0)
         throw UsageError(fmt::format("--workload {}", read[k].weighed.text),
-                         "a step of it takes no time, so none of the time is spent on it",
+                         "a step of it takes no time, so it has no share of the time",
                          "Leave it out");
     }
   }
@@ -143,10 +145,9 @@ void CompareOutcome::simulate_runs(const CompareArguments& arguments, const Read
     if (question.options.max_nodes < nodes || question.options.min_nodes > nodes)
       throw UsageError(
           fmt::format("--nnodes {}", *arguments.elastic.nnodes),
-          fmt::format("{} has {}, and a candidate trains on all of its nodes where none has "
-                      "failed; MIN:MAX must hold that number (of MAX more than that is left out)",
-                      job.candidate.label,
-                      nodes == 1 ? "one node" : fmt::format("{} nodes", nodes)));
+          fmt::format(
+              "{} has {}, on which it trains until one fails; MIN:MAX must include that number",
+              job.candidate.label, nodes == 1 ? "one node" : fmt::format("{} nodes", nodes)));
     question.options.max_nodes = nodes;
     only.report.contexts[i].elastic =
         elastic_answer(question, job.loaded, only.report.comparison.jobs[i].times.iteration,
@@ -186,7 +187,7 @@ void CompareOutcome::search_caps(int threads, Progress* progress) {
     });
     if (first == workload.jobs.end()) continue;
     const Job& reduced = first->loaded.job;
-    require_searchable(first->loaded, "Add --no-tune, which searches no caps");
+    require_searchable(first->loaded, "Add --no-tune to skip the search for caps");
     if (!reduced.options().ddp().bucket_cap_mb_list.empty() || !why_no_cap(reduced).empty())
       continue;
     std::vector<std::size_t> jobs;

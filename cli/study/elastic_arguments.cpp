@@ -128,11 +128,10 @@ std::pair<int, int> nodes_of(const std::string& text) {
     throw UsageError(fmt::format("--nnodes {}", text),
                      "expected MIN:MAX, whole numbers of nodes with 1 <= MIN <= MAX, such as 2:4");
   if (*max - *min >= kMostSizes)
-    throw UsageError(
-        fmt::format("--nnodes {}", text),
-        fmt::format("a step on each of {} numbers of nodes would be simulated, {} at most",
-                    *max - *min + 1, kMostSizes),
-        "Raise MIN");
+    throw UsageError(fmt::format("--nnodes {}", text),
+                     fmt::format("this range has {} numbers of nodes; at most {} can be simulated",
+                                 *max - *min + 1, kMostSizes),
+                     "Raise MIN");
   return {*min, *max};
 }
 
@@ -187,7 +186,8 @@ std::optional<ElasticQuestion> elastic_question(const ElasticArguments& argument
                                                 const MoneyArguments& money,
                                                 const Candidate* candidate) {
   if (!arguments.nnodes) {
-    if (arguments.elastic) throw UsageError("--elastic", "on how many nodes? Add --nnodes MIN:MAX");
+    if (arguments.elastic)
+      throw UsageError("--elastic", "the number of nodes is missing; add --nnodes MIN:MAX");
     return std::nullopt;
   }
   ElasticQuestion question;
@@ -196,14 +196,14 @@ std::optional<ElasticQuestion> elastic_question(const ElasticArguments& argument
   if (!failing)
     throw UsageError(
         "--nnodes",
-        fmt::format("how often does a node{} fail? Add --mtbf, such as --mtbf 5000h (of one node)",
+        fmt::format("the failure rate of a node{} is missing; add --mtbf, such as --mtbf 5000h",
                     candidate != nullptr ? " of " + candidate->label : ""));
   question.node_mtbf_seconds = failing->node_mtbf_hours * kSecondsOfHour;
   for (const double seconds : {failing->checkpoint_seconds, failing->restart_seconds})
     if (seconds > kMostSeconds)
-      throw UsageError(
-          "--checkpoint, --restart",
-          fmt::format("{:.0f} years at most beside --nnodes", kMostSeconds / kSecondsOfYear));
+      throw UsageError("--checkpoint, --restart",
+                       fmt::format("with --nnodes, at most {:.0f} years are possible",
+                                   kMostSeconds / kSecondsOfYear));
   question.options.checkpoint = RunTime(std::llround(failing->checkpoint_seconds * 1e9));
   std::vector<std::string> given;
   if (arguments.elastic) given = take_keys("--elastic", *arguments.elastic, keys_of(question));
@@ -213,8 +213,8 @@ std::optional<ElasticQuestion> elastic_question(const ElasticArguments& argument
       if (holds(given, key))
         throw UsageError(
             "--restart",
-            fmt::format("it is start and load together, and --elastic {}= is given", key),
-            "Leave one out");
+            fmt::format("--restart is start and load together, but --elastic also has {}=", key),
+            "Leave one of them out");
     question.options.start = RunTime(std::llround(failing->restart_seconds * 1e9));
     question.options.load = RunTime();
   }
@@ -236,7 +236,7 @@ ElasticAnswer elastic_answer(ElasticQuestion question, const BuiltJob& loaded, D
     throw UsageError(fmt::format("--nnodes {}:{}", options.min_nodes, options.max_nodes),
                      fmt::format("{} has {}", loaded.job.cluster().name,
                                  own_nodes == 1 ? "one node" : fmt::format("{} nodes", own_nodes)),
-                     "Give it as many as MAX (NAME@NODES or --nodes)");
+                     "Set at least MAX nodes with NAME@NODES or --nodes");
   // A connection of gloo breaks as soon as the process at its other end ends, without a timeout.
   if (!question.stated_timeout && request.collectives.backend == Backend::gloo)
     options.timeout = RunTime();
@@ -259,7 +259,7 @@ ElasticAnswer elastic_answer(ElasticQuestion question, const BuiltJob& loaded, D
   for (const Duration step : question.steps)
     if (step <= Duration())
       throw UsageError("--nnodes",
-                       "a step of this workload takes no time, so no run is made of it");
+                       "a step of this workload takes no time, so no run can be simulated");
   if (const std::string why = why_not_elastic(question); !why.empty())
     throw UsageError("--nnodes", why);
   TerminalProgress progress("checkpoint intervals", TerminalProgress::Interrupt::ends);

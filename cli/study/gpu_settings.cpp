@@ -22,7 +22,7 @@ GpuSettings::GpuSettings(const std::vector<std::string>& compute_scales,
       throw UsageError(
           "--compute-scale",
           gpu.empty() ? Complaint{"given twice",
-                                  "Say which GPU each is for, as in --compute-scale A100:2.3±0.2"}
+                                  "State the GPU of each, such as --compute-scale A100:2.3±0.2"}
                       : Complaint{gpu + " is given twice"});
   }
   for (const std::string& text : gpus) {
@@ -44,7 +44,7 @@ void GpuSettings::apply(const Workload& workload, const Cluster& cluster, Comput
       throw UsageError(
           fmt::format("--compute-scale {}", any->second.ratio),
           fmt::format("the clusters have {} and {}", any->second.gpu, gpu),
-          fmt::format("Give each its own, as in --compute-scale {}:{}", gpu, any->second.ratio));
+          fmt::format("Give each its own, such as --compute-scale {}:{}", gpu, any->second.ratio));
     use(any->second, gpu, compute);
   }
   if (const auto accepted = accepted_.find(gpu); accepted != accepted_.end()) {
@@ -56,13 +56,13 @@ void GpuSettings::apply(const Workload& workload, const Cluster& cluster, Comput
 void GpuSettings::require_all_used() const {
   for (const auto& [gpu, scale] : scales_)
     if (scale.gpu.empty())
-      throw gpu.empty() ? UsageError("--compute-scale", "every cluster has the GPU recorded on")
+      throw gpu.empty() ? UsageError("--compute-scale", "every cluster has the recorded GPU")
                         : UsageError("--compute-scale " + gpu, "no cluster has that GPU");
   for (const auto& [gpu, used] : accepted_)
     if (!used)
       throw UsageError(fmt::format("--gpu {}", gpu),
-                       fmt::format("no cluster has that GPU, only {}; --gpu names a cluster's GPU, "
-                                   "to accept that it is not the recording's",
+                       fmt::format("no cluster has that GPU, only {}; --gpu names a GPU of a "
+                                   "cluster that is not the recorded one",
                                    fmt::join(of_clusters_, ", ")));
 }
 

@@ -94,9 +94,9 @@ std::optional<std::string> value_for(const OfCandidates& texts, const Candidate*
                                  const std::vector<Candidate>& candidates) {
   std::vector<std::string> labels;
   for (const Candidate& candidate : candidates) labels.push_back(candidate.label);
-  throw UsageError(
-      fmt::format("{} {}", option, text),
-      fmt::format("no candidate is called {}, only {}", in_quotes(name), fmt::join(labels, ", ")));
+  throw UsageError(fmt::format("{} {}", option, text),
+                   fmt::format("no candidate is called {}; the candidates are {}", in_quotes(name),
+                               fmt::join(labels, ", ")));
 }
 
 [[noreturn]] void fail_twice(const char* option, const std::string& whose) {
@@ -116,7 +116,7 @@ void require_of_candidates(const char* option, const OfCandidates& texts,
       if (of_all)
         throw UsageError(
             option,
-            fmt::format("a value for all candidates is given twice; LABEL={} says whose it is",
+            fmt::format("a value for all candidates is given twice; LABEL={} sets it for one",
                         text));
       of_all = true;
       continue;
@@ -136,8 +136,8 @@ Price price_of(const std::string& text, std::string_view price) {
   const std::optional<Price> parsed = parse_price(price);
   if (!parsed)
     throw UsageError(fmt::format("--price {}", text),
-                     "expected LABEL=USD/node_hour, /gpu_hour or, bought, /node, such as "
-                     "dgxa100@4=31.2/node_hour; or list, for the prices that clusters' files have");
+                     "expected LABEL=USD/node_hour, /gpu_hour or /node (bought), such as "
+                     "dgxa100@4=31.2/node_hour, or list for the prices in cluster files");
   return *parsed;
 }
 
@@ -145,7 +145,7 @@ void require_life(const std::string& text, const Price& price, const MoneyArgume
                   const Candidate& candidate) {
   if (price.per == Price::Per::node && !value_for(arguments.life, &candidate))
     throw UsageError(fmt::format("--price {}", text),
-                     "bought; --life says over how long, such as 4y");
+                     "a bought node needs the time to write it off; add --life, such as --life 4y");
 }
 
 struct NamedPrice {
@@ -225,7 +225,7 @@ Ownership ownership(const MoneyArguments& arguments, const Candidate& candidate)
 
 std::optional<Failures> failures(const MoneyArguments& arguments, const Candidate* candidate) {
   if (arguments.mtbf.empty() && !(arguments.restart.empty() && arguments.checkpoint.empty()))
-    throw UsageError("--restart, --checkpoint", "how often is something lost? Add --mtbf");
+    throw UsageError("--restart, --checkpoint", "these options need the failure rate; add --mtbf");
   const auto mtbf = value_for(arguments.mtbf, candidate);
   if (!mtbf) return std::nullopt;
   Failures found{.node_mtbf_hours = hours("--mtbf", *mtbf)};
@@ -247,9 +247,10 @@ void require_sound_money(const MoneyArguments& arguments,
         std::pair("--checkpoint", &arguments.checkpoint)})
     require_of_candidates(option, *texts, candidates);
   if (const auto& usd = arguments.energy_price; usd && !(*usd >= 0 && *usd <= kDearest))
-    throw UsageError("--energy-price", "expected USD for a kWh, 0 or more, such as 0.12");
+    throw UsageError("--energy-price",
+                     "expected the price of a kWh in USD, 0 or more, such as 0.12");
   if (arguments.node_power.empty() == arguments.energy_price.has_value())
-    throw UsageError("--node-power and --energy-price", "one is nothing without the other",
+    throw UsageError("--node-power and --energy-price", "these options need each other",
                      "Give both");
   for (const Candidate& candidate : candidates) {
     ownership(arguments, candidate);

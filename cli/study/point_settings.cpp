@@ -150,7 +150,7 @@ PointSettings PointParser::parse(const std::vector<StudyOption>& options,
     settings.request.workload = {.source = "", .model = job.model, .timing = job.timing};
     settings.request.cluster = cluster_request(job.cluster);
     if (arguments_->schemes.size() > 1)
-      throw UsageError("--scheme", "a point of a sweep has one; several are values of its grid");
+      throw UsageError("--scheme", "a point of a sweep has one scheme; put several into the grid");
     for (const std::string& scheme : arguments_->schemes) parse_scheme(scheme);
     settings.request = job_request(job, TypedLine(*command_));
     const MoneyArguments& money = arguments_->money;

@@ -14,7 +14,7 @@
 namespace ddpsim {
 namespace {
 
-constexpr const char* kShards = "or run shards, each with --no-mpi, and join what they write";
+constexpr const char* kShards = "or run shards, each with --no-mpi, and join their files";
 
 std::optional<int> number(const char* name) {
   const char* text = std::getenv(name);
@@ -49,18 +49,18 @@ std::unique_ptr<Ranks> join_ranks(const Launch& launch) {
 #ifdef DDPSIM_MPI_MODULE
   std::unique_ptr<Ranks> ranks(load_ranks());
   if (ranks->size() == launch.ranks) return ranks;
-  throw UsageError("",
-                   fmt::format("a launcher started {} processes, and MPI knows of {}", launch.ranks,
-                               ranks->size()),
-                   fmt::format("Use the launcher of the MPI that this ddpsim was built with (of "
-                               "srun: --mpi=pmix, or what `srun --mpi=list` has), {}",
-                               kShards));
+  throw UsageError(
+      "",
+      fmt::format("a launcher started {} processes, but MPI has {}", launch.ranks, ranks->size()),
+      fmt::format("Use the launcher of the MPI that this ddpsim was built with (for srun: "
+                  "--mpi=pmix, or one of `srun --mpi=list`), {}",
+                  kShards));
 #else
   throw UsageError(
       "",
-      fmt::format("a launcher started {} processes, and this ddpsim was built without MPI",
+      fmt::format("a launcher started {} processes, but this ddpsim was built without MPI",
                   launch.ranks),
-      fmt::format("Build it where MPI is (Debian: libopenmpi-dev), {}", kShards));
+      fmt::format("Build it with MPI installed (Debian: libopenmpi-dev), {}", kShards));
 #endif
 }
 

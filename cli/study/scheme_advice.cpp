@@ -20,8 +20,8 @@ void require_settings_of(const OutputArguments& output, const Scheme& scheme) {
   const char* asked = output.plan ? "--export" : output.plot ? "--plot" : nullptr;
   if (asked != nullptr)
     throw UsageError(asked,
-                     fmt::format("of DistributedDataParallel's buckets and hooks, and --scheme {} "
-                                 "has none; what to write is in the answer itself",
+                     fmt::format("this option is about DDP's buckets and hooks, which --scheme {} "
+                                 "does not have; the answer itself has the code to write",
                                  name_of(scheme)));
 }
 
@@ -34,9 +34,9 @@ int advise_scheme(BuiltJob& loaded, TypedLine typed, const OutputArguments& outp
   require_settings_of(output, scheme);
   if (!facts_of(scheme).has_settings)
     throw UsageError(fmt::format("--scheme {}", name_of(scheme)),
-                     fmt::format("{} knows no lever of it", command),
-                     fmt::format("Ask `ddpsim compare WORKLOAD CLUSTER --scheme ddp --scheme {}`, "
-                                 "with each setting one --scheme",
+                     fmt::format("{} knows no settings of this scheme", command),
+                     fmt::format("Run `ddpsim compare WORKLOAD CLUSTER --scheme ddp --scheme {}`, "
+                                 "with one --scheme for each setting",
                                  name_of(scheme)));
   require_simulatable(loaded);
   const CountedMemory memory = count_memory(loaded);

@@ -40,12 +40,12 @@ std::optional<SearchedRange> range_of(std::string_view inside) {
   const double unit = elementary::pow(10, range.decimals);
   constexpr double kMost = 1e12;
   if (*low >= *high || *high * unit > kMost)
-    throw UsageError(range.text, "expected two numbers, the larger one behind, such as [1..64]");
+    throw UsageError(range.text, "expected two numbers, the larger one last, such as [1..64]");
   range.low = std::llround(*low * unit);
   range.high = std::llround(*high * unit);
   if (range.places() > kMostPlaces)
-    throw UsageError(range.text, fmt::format("more than {} values", kMostPlaces),
-                     "Type fewer decimals, or a shorter range");
+    throw UsageError(range.text, fmt::format("this range has more than {} values", kMostPlaces),
+                     "Use fewer decimals, or a shorter range");
   return range;
 }
 
@@ -113,9 +113,10 @@ std::optional<SearchedRange> searched_range(const std::vector<std::string>& word
       const auto range = range_of(std::string_view(word).substr(at + 1, end - at - 1));
       if (!range) continue;
       if (found && found->text != range->text)
-        throw UsageError(
-            "", fmt::format("{} and {}: one range is searched at a time", found->text, range->text),
-            "Write out the other, as in {1,2,4}");
+        throw UsageError("",
+                         fmt::format("{} and {}: only one range can be searched at a time",
+                                     found->text, range->text),
+                         "Write out the other one, such as {1,2,4}");
       found = range;
     }
   }

@@ -13,9 +13,9 @@ void require_caps_to_search(const BuiltJob& loaded, const DdpOptions& ddp,
                             const std::string& searches) {
   require_supported(ddp, loaded.job.options().torch);
   if (!ddp.bucket_cap_mb_list.empty())
-    throw UsageError("--bucket-cap-mb-list", searches + "; simulate takes a list");
+    throw UsageError("--bucket-cap-mb-list", searches + "; use `ddpsim simulate` for a list");
   require_simulatable(loaded);
-  require_searchable(loaded, "`ddpsim simulate --bucket-cap-mb` asks for one cap");
+  require_searchable(loaded, "`ddpsim simulate --bucket-cap-mb` simulates one cap");
 }
 
 SettingsSearch::SettingsSearch(BuiltJob& loaded, int threads)

@@ -26,22 +26,21 @@ const ObjectType& workload_type() {
       ObjectType("StudyWorkload", "one of several workloads")
           .needs("workload", {Kind::text}, kWorkload)
           .may_have("share", any_of({{Kind::number}, {Kind::text}}),
-                    "its share of the time, as of --workload: 2, or \"70%\"; `sweep` ignores it");
+                    "its share of the time, as for --workload: 2 or \"70%\"; `sweep` ignores it");
   return type;
 }
 
 const ObjectType& candidate_type() {
   static const auto type =
       ObjectType("StudyCandidate", "a cluster, or a range of clusters, to compare")
-          .may_have("label", {Kind::text},
-                    "what it is called, any text; by default as the cluster is typed")
+          .may_have("label", {Kind::text}, "its name, any text; by default the cluster as typed")
           .needs("cluster", {Kind::text},
                  "a cluster, or a range of them, named as on the command line")
           .may_have("price", {Kind::text},
-                    "its price, as of --price: \"31.2/node_hour\"; by default what the cluster's "
-                    "file lists")
+                    "its price, as for --price: \"31.2/node_hour\"; by default the one in the "
+                    "cluster's file")
           .may_have("measured_step", {Kind::text},
-                    "its step as measured, as of --measured-step: \"16ms\"");
+                    "its measured step, as for --measured-step: \"16ms\"");
   return type;
 }
 
@@ -72,18 +71,18 @@ void add_values(const std::string& option, const Cursor& value, std::vector<std:
   } else if (value.is_number()) {
     values.push_back(fmt::format("{}", value.number(-kAnyNumber, kAnyNumber)));
   } else if (value.boolean()) {
-    value.fail(fmt::format("{} takes a value", option), "Write the value in place of true");
+    value.fail(fmt::format("{} takes a value", option), "Write the value instead of true");
   }
 }
 
 /// Throws InputError if the option concerns output.
 void require_of_the_job(const CLI::Option& option, const std::string& key, const Cursor& value) {
-  const std::string hint = fmt::format("Leave it out, and type --{} beside the study", key);
+  const std::string hint = fmt::format("Leave it out, and type --{} on the command line", key);
   if (option.get_group() != kOutputGroup) return;
   if (option.get_type_name().starts_with("FILE"))
-    value.fail(fmt::format("--{} names a file to write, and a study names none", key), hint);
+    value.fail(fmt::format("--{} names a file to write, which a study cannot do", key), hint);
   value.fail(
-      fmt::format("--{} says how the answer is shown, and a study says only what is asked", key),
+      fmt::format("--{} sets how the answer is shown, but a study only states the question", key),
       hint);
 }
 
@@ -143,16 +142,16 @@ StudyBeside take_study(CLI::App& command, const std::string& file) {
 
 const ObjectType& study_document() {
   static const auto type =
-      ObjectType("Study", "what `compare` and `sweep` are asked: workloads, clusters, options")
+      ObjectType("Study", "the question of `compare` and `sweep`: workloads, clusters and options")
           .needs("schema", word_of({"ddpsim.study/1"}), "which document this is")
           .may_have("about", {Kind::text}, "a note for people")
           .may_have("workload", {Kind::text}, kWorkload)
           .may_have("workloads", list_of(any_of({{Kind::text}, object_of(workload_type())})),
                     "several workloads, in place of workload")
           .may_have("candidates", list_of(any_of({{Kind::text}, object_of(candidate_type())})),
-                    "the clusters; a text is CLUSTER or LABEL=CLUSTER. `sweep` needs one at least")
+                    "the clusters; a text is CLUSTER or LABEL=CLUSTER. `sweep` needs at least one")
           .may_have("options", values_by_key(option_type(false)),
-                    "options of the job, without --; a list where an option may be repeated")
+                    "options of the job, without --; a list for an option that may be repeated")
           .may_have("grid", values_by_key(list_of(option_type(true))),
                     "options that vary, without --, each with its values. Only for `sweep`")
           .may_have("measured_with", values_by_key(option_type(true)),
@@ -164,7 +163,7 @@ const ObjectType& study_document() {
 const CLI::Option& option_of_study(const CLI::App& command, const std::string& key,
                                    const Cursor& value) {
   if (key.starts_with(kDashes))
-    value.fail("options are keys without dashes here",
+    value.fail("options are written without dashes here",
                fmt::format("Write \"{}\"", key.substr(kDashes.size())));
   std::vector<std::string> names;
   for (const CLI::Option* one : command.get_options()) {
@@ -207,7 +206,7 @@ std::vector<StudyOption> read_options(const CLI::App& command, const Object& roo
 std::vector<StudyWorkload> read_workloads(const Object& root) {
   const auto one = root.optional("workload");
   const auto several = root.optional("workloads");
-  if (one && several) several->fail("stands beside /workload", "Give one of the two");
+  if (one && several) several->fail("is given in addition to /workload", "Give one of the two");
   if (several) return read_several(*several);
   if (one) return {{one->string()}};
   return {};
@@ -259,7 +258,7 @@ Study read_study(const CLI::App& command, std::string_view text, const std::stri
   const Object root = document.root().object(study_document());
   for (const char* key : {"grid", "measured_with"})
     if (const auto several = root.optional(key))
-      several->fail(fmt::format("is of a sweep, `ddpsim {}` takes none", command.get_name()),
+      several->fail(fmt::format("is for a sweep; `ddpsim {}` does not take it", command.get_name()),
                     "Run `ddpsim sweep` with this file, or leave it out");
   if (const auto schema = root.optional("schema")) schema->choice({"ddpsim.study/1"});
   if (const auto about = root.optional("about")) about->string();

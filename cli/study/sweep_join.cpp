@@ -22,13 +22,13 @@ struct Read {
 
 Read read_part(const SweepPart& part) {
   std::optional<SweepFile> sweep = read_sweep(part.text, part.file);
-  if (!sweep) fail(part, "is no sweep", "Expected what `ddpsim sweep STUDY -o FILE` writes");
+  if (!sweep) fail(part, "is not a sweep", "Expected what `ddpsim sweep STUDY -o FILE` writes");
   return {&part, std::move(*sweep)};
 }
 
 std::string shard_text(const Read& read) {
   const auto& shard = read.sweep.header.shard;
-  return shard ? fmt::format("shard {}/{}", shard->index, shard->of) : "no shard";
+  return shard ? fmt::format("shard {}/{}", shard->index, shard->of) : "not a shard";
 }
 
 /// Returns the part that should contain a point, if that part is present.
@@ -41,10 +41,10 @@ const Read* should_hold(const std::vector<Read>& parts, std::size_t point) {
 [[noreturn]] void fail_missing(const std::vector<Read>& parts, std::size_t point) {
   if (const Read* unfinished = should_hold(parts, point))
     fail(*unfinished->part, fmt::format("ends before point {}", point),
-         "Run its sweep again, it goes on where it ended");
+         "Run its sweep again, which continues where it ended");
   const SweepPart& first = *parts.front().part;
   fail(first, fmt::format("point {} is in none of the files", point),
-       fmt::format("This one is {}; give the others, too", shard_text(parts.front())));
+       fmt::format("This file is {}; give the other shards, too", shard_text(parts.front())));
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ JoinedSweep join_sweeps(const std::vector<SweepPart>& parts) {
     const SweepHeader& first = read.front().sweep.header;
     if (!first.same_sweep(read.back().sweep.header))
       fail(part, fmt::format("is of another sweep than {}", parts.front().file),
-           "Join parts of one study, all by one version of ddpsim");
+           "Join parts of one study, all written by one version of ddpsim");
   }
   SweepHeader header = read.front().sweep.header;
   std::vector<const Read*> holders(header.points);
@@ -65,7 +65,8 @@ JoinedSweep join_sweeps(const std::vector<SweepPart>& parts) {
     for (const SweepLine& line : one.sweep.lines) {
       const Read*& holder = holders[line.point];
       if (holder != nullptr)
-        fail(*one.part, fmt::format("holds point {}, as does {}", line.point, holder->part->file),
+        fail(*one.part,
+             fmt::format("contains point {}, as does {}", line.point, holder->part->file),
              "Leave one of them out");
       holder = &one;
       lines[line.point] = line.text;

@@ -75,7 +75,7 @@ std::string AppendedFile::take_over() const {
     if (got <= 0 || !begins_as_sweep(content)) return content;
     if (static_cast<std::int64_t>(content.size()) > kMostOfASweep)
       refuse(name_,
-             fmt::format("has more than {} bytes, the most a sweep may have", kMostOfASweep));
+             fmt::format("has more than {} bytes, which is too much for a sweep", kMostOfASweep));
   }
 }
 
@@ -93,10 +93,11 @@ SweepOutput::SweepOutput(const SweepHeader& header, const std::optional<std::str
   const std::string content = file ? lines_->take_over() : "";
   const std::optional<SweepFile> before = read_sweep(content, file.value_or(""));
   if (before && before->header != header)
-    refuse(*file, before->header.same_sweep(header)
-                      ? "holds another shard of this sweep"
-                      : "is the sweep of another study, or by another version of ddpsim");
-  if (!before && !first.starts_with(content)) refuse(*file, "is there already, and no sweep");
+    refuse(*file,
+           before->header.same_sweep(header)
+               ? "contains another shard of this sweep"
+               : "is the sweep of another study, or was written by another version of ddpsim");
+  if (!before && !first.starts_with(content)) refuse(*file, "already exists and is not a sweep");
   if (csv) {
     table_ = std::make_unique<OutputFile>(*csv);
     table_->write(columns_.header());

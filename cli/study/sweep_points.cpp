@@ -161,7 +161,7 @@ class SweepPoints::Shared {
           if (const auto step = own_step(text, study.candidates[k]))
             anchors_.push_back(anchor(study, k, *step));
         if (anchors_.size() == before)
-          throw UsageError(fmt::format("--measured-step {}", text), "no candidate is called so");
+          throw UsageError(fmt::format("--measured-step {}", text), "no candidate has this name");
       }
       for (std::size_t k = 0; k < study.candidates.size(); ++k)
         if (const auto& step = study.candidates[k].measured_step)

@@ -67,8 +67,8 @@ std::optional<RankMessage> SweepRanks::receive() {
     if (others_[rank].gone || now - others_[rank].heard < kLongSilence) continue;
     // An MPI job in which a rank has died cannot end normally, so this must not throw.
     print_error(
-        fmt::format("ddpsim: rank {} has said nothing for {} s: it has died, or its host "
-                    "has. What is written stays; run this again to go on from there",
+        fmt::format("ddpsim: rank {} has been silent for {} s, so it or its host has died. Written "
+                    "points are kept; run this command again to continue",
                     rank, std::chrono::seconds(kLongSilence).count()));
     ranks_->abort(kFailure);
   }
@@ -90,12 +90,11 @@ void SweepRanks::require_same(const std::string& header) {
     if (kind == "problem")
       throw InputError({.file = who, .where = "", .message = std::string(text), .hint = ""});
     if (text != header)
-      throw InputError(
-          {.file = who,
-           .where = "",
-           .message = "is of another sweep than rank 0",
-           .hint = "All ranks need one command line, one ddpsim and the same files; for shards of "
-                   "their own each needs --no-mpi"});
+      throw InputError({.file = who,
+                        .where = "",
+                        .message = "runs another sweep than rank 0",
+                        .hint = "All ranks need the same command line, ddpsim and files; to run a "
+                                "shard each, add --no-mpi"});
   }
 }
 

@@ -1,10 +1,11 @@
 // A sweep over several ranks. Rank 0 hands out points and writes the lines that come back; the other ranks answer points.
 //
-//   rank 0 → k:  "points FIRST COUNT" | "end"
-//   k → rank 0:  "ready HOST HEADER" | "problem HOST TEXT", once.
-//                "lines WANTED", followed by lines, each with the number of its point.
-//                "failed TEXT" if a line cannot be made.
-//                "bye" as the last message.
+// Rank 0 sends:
+//   "points FIRST COUNT" or "end".
+// Each other rank sends:
+//   "ready HOST HEADER" or "problem HOST TEXT", once.
+//   "lines WANTED", followed by lines, each with the number of its point.
+//   "failed TEXT" if a line cannot be made. Its last message is "bye".
 //
 // A rank asks for points ahead of time, for about kAhead of work, so that it never waits for a message. Each rank sends a message every
 // few seconds ("lines 0"). A rank that is silent for a minute has died without its launcher noticing.

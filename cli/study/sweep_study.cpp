@@ -45,7 +45,7 @@ SweepAxis read_axis(const std::string& option, const Cursor& values, const CLI::
   SweepAxis axis{.option = option, .values = {}};
   option_of_study(point, option, values);
   if (!values.is_array())
-    values.fail("varies, so it is a list", "Write [value, …], or move it to /options");
+    values.fail("varies, so it must be a list", "Write [value, …], or move it to /options");
   for (const Cursor& value : values.array()) {
     SweepAxis::Value own{.json = token_of(value), .values = {}};
     if (!value.is_null()) own.values = read_option(point, option, value).values;
@@ -63,7 +63,7 @@ std::vector<Candidate> read_clusters(const Object& root) {
     return candidates(requests);
   } catch (const UsageError& error) {
     given.fail(error.what());
-  } catch (const InputError& error) {  // in a range, as if it had been typed
+  } catch (const InputError& error) {  // in a range
     given.fail(error.diagnostic().message, error.diagnostic().hint);
   }
 }
@@ -83,8 +83,8 @@ void read_measured_with(const Object& root, const CLI::App& point, SweepStudy& s
   if (!measured) return;
   if (study.workloads.size() > 1)
     root.required("workloads")
-        .fail("a step was measured, which is of one workload", "Sweep this workload by itself");
-  const std::string why = "a step was measured: say which value each option of \"grid\" had";
+        .fail("a measured step belongs to one workload", "Sweep this workload by itself");
+  const std::string why = "a step was measured; state which value each option of \"grid\" had";
   if (!given && !study.axes.empty())
     root.cursor().fail(
         why, fmt::format("Add \"measured_with\": {{\"{}\": …}}", study.axes.front().option));
@@ -101,7 +101,7 @@ void read_measured_with(const Object& root, const CLI::App& point, SweepStudy& s
   if (given)
     for (const auto& [option, value] : given->free_object().items())
       if (std::ranges::find(study.axes, option, &SweepAxis::option) == study.axes.end())
-        value.fail("does not vary", "Name options of \"grid\" alone");
+        value.fail("does not vary", "Name only options of \"grid\"");
   study.measured_with = std::move(measured_values);
 }
 
@@ -190,9 +190,9 @@ SweepStudy read_sweep_study(std::string_view text, const std::string& file, cons
   if (const auto grid = root.optional("grid"))
     for (const auto& [key, values] : grid->free_object().items()) {
       if (options && options->free_object().has(key))
-        values.fail("stands in /options, too", "Give it in one of the two");
+        values.fail("is also in /options", "Give it in one of the two");
       if (key == "measured-step")
-        values.fail("does not vary: it is of today's job", "Give it in /options");
+        values.fail("cannot vary, because it belongs to the current job", "Give it in /options");
       study.axes.push_back(read_axis(key, values, point));
     }
   study.workloads = read_names(root);

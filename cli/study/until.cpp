@@ -80,7 +80,7 @@ AlongRange pairs(const Condition& condition, const std::vector<Candidate>& candi
   const std::size_t most = std::max(ahead.size(), behind.size());
   if (std::min(ahead.size(), behind.size()) != 1 && ahead.size() != behind.size())
     throw UsageError(fmt::format("--until {}", condition.text),
-                     fmt::format("{} candidates against {}: type as many of each, or one",
+                     fmt::format("{} candidates against {}: give the same number of each, or one",
                                  ahead.size(), behind.size()));
   AlongRange range;
   for (std::size_t k = 0; k < most; ++k)
@@ -106,8 +106,9 @@ Until along(const Condition& condition, const CompareOutcome& outcome, std::size
     // A candidate that could not be compared has its own error.
     if (!row) continue;
     if (!found)
-      throw UsageError(fmt::format("--until {}", condition.text),
-                       fmt::format("not known of {}", candidates[range[k].candidate].label));
+      throw UsageError(
+          fmt::format("--until {}", condition.text),
+          fmt::format("the figure of {} is unknown", candidates[range[k].candidate].label));
     known.push_back(*found);
     rows.push_back(*row);
     names.push_back(candidates[varied(range, k)].label);
@@ -171,8 +172,8 @@ std::vector<std::size_t> called(const std::string& name, const std::vector<Candi
   }
   if (found.empty())
     throw UsageError(fmt::format("--until {}", condition),
-                     fmt::format("no candidate is called {}, only {}", in_quotes(name),
-                                 fmt::join(labels, ", ")));
+                     fmt::format("no candidate is called {}; the candidates are {}",
+                                 in_quotes(name), fmt::join(labels, ", ")));
   return found;
 }
 
@@ -186,8 +187,8 @@ std::vector<Until> until_written_out(const std::vector<Condition>& conditions,
     if (condition.order) own = {pairs(condition, outcome.candidates())};
     if (own.empty() || own.front().size() < 2)
       throw UsageError(fmt::format("--until {}", condition.text),
-                       "along what? Type a range: dgxa100@1..64 or \"nic:{1,2,4,8}x200Gbps:ib\" "
-                       "compares each, \"dgxa100@[1..64]\" searches");
+                       "the range is missing; dgxa100@1..64 or \"nic:{1,2,4,8}x200Gbps:ib\" "
+                       "compares each value, \"dgxa100@[1..64]\" searches");
     for (const AlongRange& range : own) {
       if (condition.asks_mix()) {
         all.push_back(along(condition, outcome, 0, range));

@@ -86,7 +86,7 @@ class UntilSearch {
       if (ahead.size() != 1 || behind.size() != 1)
         throw UsageError(
             fmt::format("--until {}", condition.text),
-            fmt::format("{} is searched, so that each name is one candidate's", range_.text));
+            fmt::format("{} is searched, so each name must mean one candidate", range_.text));
       return {{ahead.front(), behind.front()}};
     }
     const bool of_candidates = std::ranges::any_of(

@@ -32,7 +32,8 @@ Typed with_share(const std::string& workload, std::string_view share) {
     refuse(fmt::format("{}={}: expected W or W=SHARE, such as resnet50-v100-b32=70% or =2",
                        workload, share));
   if (!(*number > 0 && *number <= kMost))
-    refuse(fmt::format("{}={}: a share is above 0; leave out what nobody trains", workload, share));
+    refuse(fmt::format("{}={}: a share must be above 0; leave out workloads that are not trained",
+                       workload, share));
   return {workload, *number, percent};
 }
 
@@ -60,16 +61,16 @@ void require_alike(const std::vector<Typed>& typed) {
   double sum = 0;
   for (const Typed& one : typed) {
     if (one.share.has_value() != typed.front().share.has_value())
-      refuse(fmt::format("{}: give a share to each of them, or to none",
+      refuse(fmt::format("{}: give every workload a share, or none",
                          (one.share ? typed.front() : one).text));
     if (one.percent != typed.front().percent)
-      refuse(fmt::format("{}: give all shares in percent, or none", one.text));
+      refuse(fmt::format("{}: give all shares in percent, or none of them", one.text));
     sum += one.share.value_or(1);
   }
   constexpr double kRounded = 0.5;  // for three times 33.3 %
   if (typed.front().percent && std::abs(sum - 100) > kRounded)
-    refuse(
-        fmt::format("{}=…: the shares add up to {:.4g} %, not to 100 %", typed.front().text, sum));
+    refuse(fmt::format("{}=…: the shares add up to {:.4g} % instead of 100 %", typed.front().text,
+                       sum));
 }
 
 }  // namespace
@@ -84,11 +85,12 @@ std::vector<WeighedWorkload> weighed_workloads(const CompareArguments& arguments
     const bool study_names = arguments.workloads.empty();
     if (is_workload(first) && !is_cluster(first))
       throw UsageError(
-          "", study_names
-                  ? Complaint{in_quotes(first) + " is a workload, and the study names one",
-                              "Leave one of them out"}
-                  : Complaint{in_quotes(first) + " is a workload, and --workload names them all",
-                              fmt::format("Add --workload {}, or leave --workload out", first)});
+          "",
+          study_names
+              ? Complaint{in_quotes(first) + " is a workload, but the study also names one",
+                          "Leave one of them out"}
+              : Complaint{in_quotes(first) + " is a workload, but --workload must name all of them",
+                          fmt::format("Add --workload {}, or leave out --workload", first)});
     clusters.push_back(typed_candidate(first));
   }
   for (const std::string& text : arguments.clusters) clusters.push_back(typed_candidate(text));

@@ -121,13 +121,11 @@ void warn_of_uncorrected(const Comparison& comparison, std::vector<LoadedCandida
       if (other.replay || other.corrected_by ||
           job.cluster().gpu.name != jobs[from].loaded.job.cluster().gpu.name)
         continue;
-      jobs[i].loaded.trust.warnings.overturn(
-          fmt::format("the measured step of {} is {:+.0f} % from its prediction, which corrects no "
-                      "other number "
-                      "of nodes: that of {} stays as predicted, so measure it, too, before the two "
-                      "are compared",
-                      jobs[from].candidate.label, 100 * (replay->measured / replay->predicted - 1),
-                      jobs[i].candidate.label));
+      jobs[i].loaded.trust.warnings.overturn(fmt::format(
+          "the measured step of {} is {:+.0f} % off its prediction, which corrects no other number "
+          "of nodes. The step of {} stays as predicted, so measure it, too",
+          jobs[from].candidate.label, 100 * (replay->measured / replay->predicted - 1),
+          jobs[i].candidate.label));
     }
   }
 }

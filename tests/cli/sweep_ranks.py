@@ -127,13 +127,13 @@ def disagree(ranks):
     (ranks.folder / "none").mkdir()
     arguments = ("study.json", "-o", str(ranks.folder / "never.jsonl"))
     for what, place, message in (
-        ("another study is refused", "other", ": is of another sweep than rank 0. All ranks need one command line"),
+        ("another study is refused", "other", ": runs another sweep than rank 0. All ranks need the same command line"),
         ("a study that a rank cannot read is named", "none", ": study.json: no such file"),
     ):
         ranks.refused(what, message, 3, arguments, shell=f'if [ "{RANK}" = 1 ]; then cd {place}; fi')
     ranks.refused(
         "shards of their own are refused",
-        "for shards of their own each needs --no-mpi",
+        "to run a shard each, add --no-mpi",
         3,
         arguments,
         shell=f'set -- "$@" --shard "$(({RANK} + 1))/2"',
@@ -147,7 +147,7 @@ def disagree(ranks):
         "a launcher of another MPI is found out",
         alone.returncode == 2
         and not (ranks.folder / "never.jsonl").exists()
-        and "a launcher started 3 processes, and MPI knows of 1." in alone.stderr,
+        and "a launcher started 3 processes, but MPI has 1." in alone.stderr,
         alone,
     )
     alone = ranks.alone("study.json", env=dict(launchers.environment(), PMI_RANK="1", PMI_SIZE="3"))

@@ -133,7 +133,7 @@ USAGE_ERRORS = [
     ([*SIMULATE, "--measured-step=-4ms"], ["--measured-step", "-4ms"]),
     ([*SIMULATE, "--measured-step", "0ps"], ["--measured-step", "zero"]),
     ([*SIMULATE, "--measured-step", "90000s"], ["--measured-step", "day", "unit"]),
-    (["compare", *SIMULATE[1:], "--measured-step", "100ms"], ["--measured-step", "100ms", "compared are"]),
+    (["compare", *SIMULATE[1:], "--measured-step", "100ms"], ["--measured-step", "100ms", "the candidates are"]),
     (["compare", *SIMULATE[1:], "--measured-step", f"{SIMULATE[2]}=100"], ["--measured-step", "unit"]),
     (
         ["compare", *SIMULATE[1:], "--measured-step", f"{SIMULATE[2]}=100ms", "--measured-step", f"{SIMULATE[2]}=99ms"],
@@ -179,31 +179,31 @@ USAGE_ERRORS = [
     *(
         ([*MIX, *more], [says])
         for more, says in [
-            (["--plot", "a.svg"], "--plot: draws the speed of one workload"),
-            (["--report", "a.html"], "--report: draws one workload"),
-            (["--nnodes", "1:2", "--mtbf", "1000h"], "--nnodes: simulates runs of one workload"),
-            (["--samples", "1e6"], "--samples, --steps: of one workload"),
+            (["--plot", "a.svg"], "--plot: this option plots the speed of one workload"),
+            (["--report", "a.html"], "--report: a report shows one workload"),
+            (["--nnodes", "1:2", "--mtbf", "1000h"], "--nnodes: this option simulates runs of one workload"),
+            (["--samples", "1e6"], "--samples, --steps: these options are for one workload"),
         ]
     ),
     (
         [*COMPARE, "--samples", "1e6"],
-        ["--samples, --steps, --mtbf: what they take is counted where there is a price", "--price list"],
+        ["--samples, --steps, --mtbf: costs need a price", "--price list"],
     ),
-    ([*COMPARE, "--mtbf", "5h"], ["--samples, --steps, --mtbf: what they take is counted where there is a price"]),
+    ([*COMPARE, "--mtbf", "5h"], ["--samples, --steps, --mtbf: costs need a price"]),
     ([*COMPARE, "--compute-scale", "2", "--compute-scale", "3"], ["--compute-scale: given twice", "A100:2.3"]),
     ([*COMPARE, "--compute-scale", "A100:2", "--compute-scale", "A100:3"], ["--compute-scale: A100 is given twice"]),
-    ([*COMPARE, "--compute-scale", "2"], ["--compute-scale: every cluster has the GPU recorded on"]),
+    ([*COMPARE, "--compute-scale", "2"], ["--compute-scale: every cluster has the recorded GPU"]),
     ([*COMPARE, "--compute-scale", "A100:2"], ["--compute-scale A100: no cluster has that GPU"]),
     ([*COMPARE, "--gpu", "A100"], ["--gpu A100: no cluster has that GPU, only V100"]),
     ([*COMPARE, "dgxa100", "dgxh100", "--compute-scale", "2"], ["--compute-scale 2: the clusters have A100 and H100"]),
     ([*COMPARE, "--node-power", "3kW"], ["--node-power and --energy-price", "Give both"]),
     ([*COMPARE, "--energy-price", "0.2"], ["--node-power and --energy-price", "Give both"]),
-    ([*COMPARE, "--energy-price=-1", "--node-power", "3kW"], ["--energy-price: expected USD for a kWh"]),
+    ([*COMPARE, "--energy-price=-1", "--node-power", "3kW"], ["--energy-price: expected the price of a kWh in USD"]),
     ([*COMPARE, "--scheme", "ddp", "--scheme", "ddp"], ["--scheme", "given twice"]),
-    ([*COMPARE, "dgx1v@[8..2]", "--until", "efficiency<90%"], ["[8..2]: expected two numbers, the larger one behind"]),
+    ([*COMPARE, "dgx1v@[8..2]", "--until", "efficiency<90%"], ["[8..2]: expected two numbers, the larger one last"]),
     (
         [*COMPARE, "dgx1v@[1..2000000]", "--until", "efficiency<90%"],
-        ["values. Type fewer decimals, or a shorter range"],
+        ["values. Use fewer decimals, or a shorter range"],
     ),
     (["import", "resnet50-v100-b32", "--iteration", "1"], ["--iteration: only a trace has iterations"]),
     (["import", "a.json", "b.json", "--timing", "compacted"], ["--timing compacted: several ranks"]),
@@ -214,7 +214,7 @@ USAGE_ERRORS = [
     (["sweep"], ["which STUDY?", "--join"]),
     (["allreduce", "dgx1v", "-b", "1M", "-e", "8"], ["-e 8 is less than -b 1M"]),
     (["allreduce", "dgx1v", "-b", "many"], ['"many" is not a size such as']),
-    (["allreduce", "dgx1v", "-i", "3"], ["-i: a step has at least 4 bytes"]),
+    (["allreduce", "dgx1v", "-i", "3"], ["-i: the step must be at least 4 bytes"]),
     (["allreduce", "dgx1v", "-b", "8", "-e", "1G", "-i", "8"], ["sizes. Take a larger -i or -f"]),
     (["diff", "104ms", "105ms", "--max-slowdown", "x"], ["--max-slowdown", '"x"']),
     # The recording and the cluster have the same GPU. A GPU that neither has is still refused.
@@ -450,16 +450,16 @@ STUDY = {"schema": "ddpsim.study/1", "workload": "resnet18@V100", "candidates": 
 BOTH = ["compare", "sweep"]
 # The commands, the changes of STUDY (None removes a key), and the message after "ddpsim: study.json:".
 STUDIES = [
-    (BOTH, {"options": {"--torch": "2.8"}}, '/options/--torch: options are keys without dashes here. Write "torch"'),
+    (BOTH, {"options": {"--torch": "2.8"}}, '/options/--torch: options are written without dashes here. Write "torch"'),
     (BOTH, {"options": {"trch": "2.8"}}, '/options/trch: `ddpsim compare` has no option --trch. Did you mean "torch"?'),
-    (BOTH, {"options": {"torch": True}}, "/options/torch: --torch takes a value. Write the value in place of true"),
+    (BOTH, {"options": {"torch": True}}, "/options/torch: --torch takes a value. Write the value instead of true"),
     (
         BOTH,
         {"options": {"static-graph": 1}},
         "/options/static-graph: --static-graph takes no value. Write true or false",
     ),
     (BOTH, {"workloads": [], "workload": None}, "/workloads: is empty. Name at least one workload"),
-    (BOTH, {"workloads": ["resnet50@V100"]}, "/workloads: stands beside /workload. Give one of the two"),
+    (BOTH, {"workloads": ["resnet50@V100"]}, "/workloads: is given in addition to /workload. Give one of the two"),
     (BOTH, {"candidates": [{"label": "a"}]}, '/candidates/0: missing "cluster"'),
     (
         BOTH,
@@ -479,43 +479,43 @@ STUDIES = [
     (
         ["compare"],
         {"options": {"csv": "a.csv"}},
-        "/options/csv: --csv names a file to write, and a study names none. Leave it out, and type --csv beside the study",
+        "/options/csv: --csv names a file to write, which a study cannot do. Leave it out, and type --csv on the command line",
     ),
     (
         ["compare"],
         {"options": {"json": True}},
-        "/options/json: --json says how the answer is shown, and a study says only what is asked. Leave it out, and type --json beside the study",
+        "/options/json: --json sets how the answer is shown, but a study only states the question. Leave it out, and type --json on the command line",
     ),
     (
         ["compare"],
         {"options": {"quiet": True}},
-        "/options/quiet: --quiet says how the answer is shown, and a study says only what is asked. Leave it out, and type --quiet beside the study",
+        "/options/quiet: --quiet sets how the answer is shown, but a study only states the question. Leave it out, and type --quiet on the command line",
     ),
     (
         ["compare"],
         {"grid": {"bucket-cap-mb": [5]}},
-        "/grid: is of a sweep, `ddpsim compare` takes none. Run `ddpsim sweep` with this file, or leave it out",
+        "/grid: is for a sweep; `ddpsim compare` does not take it. Run `ddpsim sweep` with this file, or leave it out",
     ),
     (
         ["compare"],
         {"measured_with": {}},
-        "/measured_with: is of a sweep, `ddpsim compare` takes none. Run `ddpsim sweep` with this file, or leave it out",
+        "/measured_with: is for a sweep; `ddpsim compare` does not take it. Run `ddpsim sweep` with this file, or leave it out",
     ),
     (
         ["sweep"],
         {"grid": {"bucket-cap-mb": 5}},
-        "/grid/bucket-cap-mb: varies, so it is a list. Write [value, …], or move it to /options",
+        "/grid/bucket-cap-mb: varies, so it must be a list. Write [value, …], or move it to /options",
     ),
     (["sweep"], {"grid": {"bucket-cap-mb": []}}, "/grid/bucket-cap-mb: is empty. Give at least one value"),
     (
         ["sweep"],
         {"grid": {"bucket-cap-mb": [5]}, "options": {"bucket-cap-mb": 5}},
-        "/grid/bucket-cap-mb: stands in /options, too. Give it in one of the two",
+        "/grid/bucket-cap-mb: is also in /options. Give it in one of the two",
     ),
     (
         ["sweep"],
         {"grid": {"measured-step": ["dgx1v=100ms"]}},
-        "/grid/measured-step: does not vary: it is of today's job. Give it in /options",
+        "/grid/measured-step: cannot vary, because it belongs to the current job. Give it in /options",
     ),
     (
         ["sweep"],
@@ -535,7 +535,7 @@ STUDIES = [
     (
         ["sweep"],
         {"candidates": [{"cluster": "dgx1v", "measured_step": "100ms"}], "grid": {"bucket-cap-mb": [5]}},
-        ' a step was measured: say which value each option of "grid" had. Add "measured_with": {"bucket-cap-mb": …}',
+        ' a step was measured; state which value each option of "grid" had. Add "measured_with": {"bucket-cap-mb": …}',
     ),
     (
         ["sweep"],
@@ -544,7 +544,7 @@ STUDIES = [
             "grid": {"bucket-cap-mb": [5], "torch": ["2.8"]},
             "measured_with": {"bucket-cap-mb": 5},
         },
-        '/measured_with: misses torch: a step was measured: say which value each option of "grid" had',
+        '/measured_with: misses torch: a step was measured; state which value each option of "grid" had',
     ),
     (
         ["sweep"],
@@ -553,7 +553,7 @@ STUDIES = [
             "grid": {"bucket-cap-mb": [5]},
             "measured_with": {"bucket-cap-mb": 5, "torch": "2.8"},
         },
-        '/measured_with/torch: does not vary. Name options of "grid" alone',
+        '/measured_with/torch: does not vary. Name only options of "grid"',
     ),
     (
         ["sweep"],
@@ -562,7 +562,7 @@ STUDIES = [
             "workloads": ["resnet18@V100", "resnet50@V100"],
             "workload": None,
         },
-        "/workloads: a step was measured, which is of one workload. Sweep this workload by itself",
+        "/workloads: a measured step belongs to one workload. Sweep this workload by itself",
     ),
     (
         ["sweep"],
@@ -575,7 +575,7 @@ STUDIES = [
     (
         ["sweep"],
         {"grid": {"scheme": [["ddp", "fsdp2"]]}},
-        "/grid/scheme/0: --scheme: a point of a sweep has one; several are values of its grid",
+        "/grid/scheme/0: --scheme: a point of a sweep has one scheme; put several into the grid",
     ),
     (
         ["sweep"],
@@ -586,7 +586,7 @@ STUDIES = [
     (
         ["sweep"],
         {"candidates": ["a=dgx1v", "a=p3dn"], "grid": {"bucket-cap-mb": [5]}},
-        "/candidates: a: two candidates have this label. Give each its own",
+        "/candidates: a: two candidates have this label. Give each candidate its own label",
     ),
 ]
 

@@ -123,7 +123,7 @@ class Calibrate(unittest.TestCase):
     def test_a_jobs_own_record_need_not_say_its_nodes(self):
         done, output = self.noted("flight.json", self.flight_recording(4))
         self.assertEqual(done.code, 0, done.err)
-        self.assertIn("taken to have run on 1 node of 4 GPUs", " ".join(done.out.split()))
+        self.assertIn("assumed to have run on 1 node of 4 GPUs", " ".join(done.out.split()))
         logs = json.loads(output.read_text())["calibration"]["logs"]
         self.assertEqual([(log["nodes"], log["gpus_per_node"]) for log in logs], [(1, 4)])
         done, output = self.noted("flight.json", self.flight_recording(4), "@1x4")
@@ -236,7 +236,7 @@ class Calibrate(unittest.TestCase):
         self.assertIn("wrong results", " ".join(done.out.split()))
         done = ddpsim("calibrate", one, "--cluster", output, "-o", self.folder / "c3.json")
         said = " ".join(done.out.split())
-        self.assertIn("is calibrated already", said)
+        self.assertIn("is already calibrated", said)
         self.assertIn("(n1.txt, n2.txt)", said)
         self.assertIn("n1.txt does not print its NCCL version", said)
         twice, output = self.calibrate(one, one)

@@ -281,11 +281,11 @@ class CalibrateGloo(unittest.TestCase):
             + lines
         )
         for logs, options, code, words in (
-            ((gloo, nccl), (), 3, "nccl.csv: is not of gloo, as measurement.json is"),
-            ((nccl_log,), ("--backend", "gloo"), 3, "nccl.txt: prints NCCL 2.18.3: it is no log of gloo"),
+            ((gloo, nccl), (), 3, "nccl.csv: is not of gloo, but measurement.json is"),
+            ((nccl_log,), ("--backend", "gloo"), 3, "nccl.txt: prints NCCL 2.18.3 and is not a log of gloo"),
             ((on_gpus,), ("--backend", "gloo"), 3, "gpus.txt: was taken on"),
-            ((gloo,), ("--nccl", "2.18.3"), 2, "--nccl: it is of NCCL's logs"),
-            ((gloo,), ("--keep-unhealthy",), 2, "--keep-unhealthy: it is of NCCL's logs"),
+            ((gloo,), ("--nccl", "2.18.3"), 2, "--nccl: this option is for NCCL logs"),
+            ((gloo,), ("--keep-unhealthy",), 2, "--keep-unhealthy: this option is for NCCL logs"),
             (
                 (self.all_reduces("one_gigabit", 2, lambda size: size == 4096),),
                 ("--backend", "gloo"),

@@ -97,7 +97,7 @@ class Figures(unittest.TestCase):
         for words, message in (
             (["a=dgx1v", "a=dgx1v@2"], "a: two candidates have this label"),
             (["dgx1v", "dgx1v=dgx1v@2"], "dgx1v: two candidates have this label"),
-            (["dgx1v", "--scheme", "ddp", "--scheme", "ddp"], "--scheme: one is given twice"),
+            (["dgx1v", "--scheme", "ddp", "--scheme", "ddp"], "--scheme: the same scheme is given twice"),
         ):
             outcome = ddpsim("compare", WORKLOAD, *words)
             self.assertEqual(2, outcome.code)
@@ -261,7 +261,7 @@ class Figures(unittest.TestCase):
             self.assertEqual(outcome.code, 2, given)
             self.assertTrue(outcome.err.startswith(f"ddpsim: {option}"), outcome.err)
         self.assertIn(
-            '--mtbf nobody=1y: no candidate is called "nobody", only dgx1v@1, dgx1v@2',
+            '--mtbf nobody=1y: no candidate is called "nobody"; the candidates are dgx1v@1, dgx1v@2',
             ddpsim(*words, "--mtbf", "nobody=1y").err,
         )
         for text in ("=500h", "dgx1v@1="):
@@ -474,7 +474,7 @@ class Mix(unittest.TestCase):
         both = answer(*words, "--measured-step", WORKLOAD + ":dgx1v@2=120ms")
         self.assertEqual(120000, both["workloads"][0]["rows"][0]["iteration_us"])
         self.assertNotIn("replay", both["workloads"][1]["rows"][0])
-        self.assertIn("say whose step it is", ddpsim(*words, "--measured-step", "dgx1v@2=120ms").err)
+        self.assertIn("state which candidate it belongs to", ddpsim(*words, "--measured-step", "dgx1v@2=120ms").err)
 
 
 class Searched(unittest.TestCase):
@@ -528,8 +528,8 @@ class Searched(unittest.TestCase):
         for words, message in (
             (["dgx1v@[1..4]"], "searched for what?"),
             (["dgx1v@[1..4]", "--until", "a faster than b"], "no candidate is called"),
-            (["dgx1v@[4..1]", "--until", "efficiency<90%"], "the larger one behind"),
-            (["dgx1v@[1..4]", "dgx1v-1xedr@[1..8]", "--until", "efficiency<90%"], "one range is searched at a time"),
+            (["dgx1v@[4..1]", "--until", "efficiency<90%"], "the larger one last"),
+            (["dgx1v@[1..4]", "dgx1v-1xedr@[1..8]", "--until", "efficiency<90%"], "only one range can be searched at a time"),
         ):
             outcome = ddpsim("compare", WORKLOAD, *words)
             self.assertEqual(2, outcome.code)
@@ -565,7 +565,7 @@ class Errors(unittest.TestCase):
         self.check(2, "no cluster has that GPU", "dgx1v", "--gpu", "H100")
 
     def test_a_ratio_that_no_cluster_needs(self):
-        self.check(2, "--compute-scale: every cluster has the GPU recorded on", "dgx1v", "--compute-scale", "2")
+        self.check(2, "--compute-scale: every cluster has the recorded GPU", "dgx1v", "--compute-scale", "2")
 
     def test_a_ratio_given_twice(self):
         self.check(2, "given twice", A100, "--compute-scale", "A100:2", "--compute-scale", "A100:3")

@@ -290,7 +290,7 @@ class Sides(unittest.TestCase):
 
     def test_another_model_is_named(self):
         answer = diff(LAB / "base", LAB / "many").json()
-        self.assertTrue(any("another model" in warning for warning in answer["warnings"]))
+        self.assertTrue(any("the models differ" in warning for warning in answer["warnings"]))
 
     def test_points_sum_to_the_change_of_efficiency(self):
         answer = diff(LAB / "base", LAB / "slower-link").json()

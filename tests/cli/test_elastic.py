@@ -81,7 +81,7 @@ class Elastic(unittest.TestCase):
             "500h",
         )
         self.assertEqual(outcome.code, 2)
-        self.assertIn("--nnodes: simulates runs of one workload", outcome.err)
+        self.assertIn("--nnodes: this option simulates runs of one workload", outcome.err)
 
 
 if __name__ == "__main__":

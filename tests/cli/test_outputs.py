@@ -352,7 +352,7 @@ class ASweepOntoAFileThatIsThere(WithFolder):
             timeout=patience.seconds(60),
         )
         self.assertEqual(process.returncode, BAD_INPUT, process.stderr)
-        self.assertIn("big: is there already, and no sweep", process.stderr)
+        self.assertIn("big: already exists and is not a sweep", process.stderr)
         self.assertEqual((self.folder / "big").stat().st_size, 30 << 30)
 
     def test_goes_through_links_and_keeps_them(self):

@@ -88,13 +88,13 @@ class Buckets(InAFolder):
         self.assertEqual(self.sizes("--bucket-limits", f"{4 * MIB}", "--order", "definition")[0], [2, 4])
 
     def test_without_a_ready_order_reverse_definition_is_used(self):
-        said = "no gradient-ready order is recorded"
+        said = "the order in which gradients become ready is not recorded"
         self.assertTrue(any(said in one for one in self.sizes(ready=False)[1]))
         self.assertFalse(any(said in one for one in self.sizes()[1]))
         self.assertFalse(any(said in one for one in self.sizes("--order", "definition", ready=False)[1]))
 
     def test_buckets_that_are_never_rebuilt_stay_as_constructed(self):
-        said = "with this version and these flags buckets are never rebuilt"
+        said = "this PyTorch version with these flags never rebuilds buckets"
         never = ["--torch", "1.5"]
         self.assertTrue(any(said in one for one in self.sizes(*never)[1]))
         self.assertFalse(any(said in one for one in self.sizes(*never, "--order", "definition")[1]))
@@ -127,11 +127,11 @@ class LoggedBuckets(InAFolder):
         self.assertIn("With --torch 1.5 they match.", self.told(old))
 
     def test_buckets_that_no_version_builds_are_named(self):
-        self.assertIn("No PyTorch version's rules give the logged ones with this cap", self.told([20000000, 26758048]))
+        self.assertIn("No PyTorch version gives the logged buckets with this cap", self.told([20000000, 26758048]))
 
     def test_another_cap_is_named(self):
         self.assertIn(
-            "DDP ran with the default cap: leave --bucket-cap-mb out.", self.told(self.DEFAULT, "--bucket-cap-mb", "5")
+            "DDP ran with the default cap; leave out --bucket-cap-mb.", self.told(self.DEFAULT, "--bucket-cap-mb", "5")
         )
         self.assertIn(
             "DDP ran with another cap: 3 MiB.",

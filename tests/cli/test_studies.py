@@ -99,14 +99,14 @@ class Words(InAFolder):
             outcome = self.compare(candidates=["dgx1v"], options={name: "stolen.csv"})
             self.assertEqual(3, outcome.code)
             self.assertIn(
-                f"study.json:/options/{name}: --{name} names a file to write, and a study names none", outcome.err
+                f"study.json:/options/{name}: --{name} names a file to write, which a study cannot do", outcome.err
             )
             self.assertEqual(3, self.sweep(candidates=["dgx1v"], options={name: "stolen.csv"}).code)
             self.assertEqual(3, self.sweep(candidates=["dgx1v"], grid={name: ["stolen.csv"]}).code)
         for name in ("json", "quiet", "threads"):
             outcome = self.compare(candidates=["dgx1v"], options={name: True})
             self.assertEqual(3, outcome.code)
-            self.assertIn(f"--{name} says how the answer is shown", outcome.err)
+            self.assertIn(f"--{name} sets how the answer is shown", outcome.err)
         for name in ("study", "help", "output", "o", "csv=stolen.csv", "WORKLOAD", "CLUSTER", ""):
             self.assertEqual(3, self.compare(candidates=["dgx1v"], options={name: "stolen.csv"}).code)
         self.require_nothing_was_written()
@@ -204,7 +204,7 @@ class Labels(InAFolder):
             candidates=[{"label": "own", "cluster": "dgx1v", "measured_step": "120ms"}],
         )
         self.assertEqual(2, outcome.code)
-        self.assertIn("say whose step it is", outcome.err)
+        self.assertIn("state the workload, too", outcome.err)
 
 
 class Tables(InAFolder):

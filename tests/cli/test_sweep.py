@@ -248,18 +248,18 @@ class GoingOn(Sweep):
         lines = self.whole.splitlines(keepends=True)
         version = self.whole.replace('"ddpsim": "', '"ddpsim": "0.', 1)
         for content, message, study in (
-            (self.whole, "sweep.jsonl: is the sweep of another study, or by another version of ddpsim. Move", other),
-            (version, "is the sweep of another study, or by another version of ddpsim", "study.json"),
+            (self.whole, "sweep.jsonl: is the sweep of another study, or was written by another version of ddpsim. Move", other),
+            (version, "is the sweep of another study, or was written by another version of ddpsim", "study.json"),
             (
                 "my notes",
-                "sweep.jsonl: is there already, and no sweep. Move it away, or name another file",
+                "sweep.jsonl: already exists and is not a sweep. Move it away, or name another file",
                 "study.json",
             ),
             ("my\nnotes\n", "sweep.jsonl:line 1: is not the first line of a sweep", "study.json"),
             (lines[0] + lines[2], "sweep.jsonl:line 2: is point 1, but 0 comes next", "study.json"),
             (lines[0] + "{}\n", "sweep.jsonl:line 2: is not a point of a sweep", "study.json"),
-            (self.whole + lines[-1], f"line {POINTS + 2}: is point {POINTS - 1}, but the sweep has no more points", "study.json"),
-            (self.sweep("--shard", "1/2"), "holds another shard of this sweep", "study.json"),
+            (self.whole + lines[-1], f"line {POINTS + 2}: is point {POINTS - 1}, and there are no more", "study.json"),
+            (self.sweep("--shard", "1/2"), "contains another shard of this sweep", "study.json"),
         ):
             path = self.file(content)
             self.refused(message, study, "-o", path.name, "--csv", "never.csv")
@@ -307,15 +307,15 @@ class Shards(Sweep):
     def test_gaps_overlaps_and_mixtures_are_refused(self):
         names = self.shards(3)
         self.refused(
-            "1of3.jsonl: point 1 is in none of the files. This one is shard 1/3; give the others, too",
+            "1of3.jsonl: point 1 is in none of the files. This file is shard 1/3; give the other shards, too",
             "--join",
             names[0],
             names[2],
         )
-        self.refused("2of3.jsonl: holds point 1, as does 2of3.jsonl", "--join", *names, names[1])
+        self.refused("2of3.jsonl: contains point 1, as does 2of3.jsonl", "--join", *names, names[1])
         cut = self.file((self.folder / names[1]).read_text()[:-10], "cut.jsonl")
         self.refused(
-            "cut.jsonl: ends before point 79. Run its sweep again, it goes on where it ended",
+            "cut.jsonl: ends before point 79. Run its sweep again, which continues where it ended",
             "--join",
             names[0],
             cut.name,
@@ -323,7 +323,7 @@ class Shards(Sweep):
         )
         other = self.file(self.sweep("--shard", "2/3", "--no-intervals"), "other.jsonl")
         self.refused("other.jsonl: is of another sweep than 1of3.jsonl", "--join", names[0], other.name)
-        self.refused("study.json: is no sweep", "--join", "study.json")
+        self.refused("study.json: is not a sweep", "--join", "study.json")
         self.refused("nothing.jsonl: no such file", "--join", "nothing.jsonl")
 
     def test_a_shard_is_some_i_of_n(self):
@@ -339,10 +339,10 @@ class Studies(Sweep):
                 {"grid": {"bucket-cap": [1]}},
             ),
             (
-                'bad.json:/grid/--bucket-cap-mb: options are keys without dashes here. Write "bucket-cap-mb"',
+                'bad.json:/grid/--bucket-cap-mb: options are written without dashes here. Write "bucket-cap-mb"',
                 {"grid": {"--bucket-cap-mb": [1]}},
             ),
-            ("bad.json:/grid/batch: varies, so it is a list", {"grid": {"batch": 64}}),
+            ("bad.json:/grid/batch: varies, so it must be a list", {"grid": {"batch": 64}}),
             ("bad.json:/grid/batch: is empty", {"grid": {"batch": []}}),
             ("bad.json:/grid/batch/1: --batch", {"grid": {"batch": [64, -1]}}),
             (
@@ -350,8 +350,8 @@ class Studies(Sweep):
                 {"grid": {"bucket-cap-mb": ["five", 5]}},
             ),
             ("ddpsim: 10 of 10 points could not be answered", {"options": {"sync-batchnorm-group": 3}, "grid": None}),
-            ("bad.json:/grid/mtbf: stands in /options, too", {"grid": {"mtbf": ["1y"]}}),
-            ("bad.json:/workloads: stands beside /workload", {"workload": "resnet18@V100"}),
+            ("bad.json:/grid/mtbf: is also in /options", {"grid": {"mtbf": ["1y"]}}),
+            ("bad.json:/workloads: is given in addition to /workload", {"workload": "resnet18@V100"}),
             ("bad.json:/workloads: is empty", {"workloads": []}),
             ("bad.json:/candidates: is empty", {"candidates": []}),
             ("bad.json:/candidates: a: two candidates have this label", {"candidates": ["a=dgx1v", "a=p3dn"]}),
@@ -415,22 +415,22 @@ class Studies(Sweep):
         }
         for message, fields in (
             (
-                'a step was measured: say which value each option of "grid" had. Add "measured_with": {"bucket-cap-mb": …}',
+                'a step was measured; state which value each option of "grid" had. Add "measured_with": {"bucket-cap-mb": …}',
                 {"measured_with": None},
             ),
             ("bad.json:/measured_with: misses bucket-cap-mb", {"measured_with": {}}),
             ("bad.json:/measured_with/batch: does not vary", {"measured_with": {"bucket-cap-mb": 5, "batch": 1}}),
             ("bad.json:/measured_with: no step was measured", {"candidates": ["dgx1v"], "options": {}}),
             (
-                "bad.json:/workloads: a step was measured, which is of one workload",
+                "bad.json:/workloads: a measured step belongs to one workload",
                 {"workload": None, "workloads": ["resnet50-v100-b32", "resnet18@V100"]},
             ),
             (
-                "bad.json:/grid/measured-step: does not vary",
+                "bad.json:/grid/measured-step: cannot vary",
                 {"grid": {"measured-step": ["own=1ms"]}, "measured_with": None},
             ),
             (
-                "bad.json: --measured-step other=1s: no candidate is called so",
+                "bad.json: --measured-step other=1s: no candidate has this name",
                 {"options": {"gpu": "A100", "measured-step": "other=1s"}},
             ),
             ("--measured-step: own is given twice", {"options": {"gpu": "A100", "measured-step": "own=1s"}}),
@@ -477,7 +477,7 @@ class Studies(Sweep):
             (outcome.code, outcome.err),
             (
                 3,
-                "ddpsim: study.json:/grid: is of a sweep, `ddpsim compare` takes none. "
+                "ddpsim: study.json:/grid: is for a sweep; `ddpsim compare` does not take it. "
                 "Run `ddpsim sweep` with this file, or leave it out\n",
             ),
         )
