@@ -96,8 +96,7 @@ DataLoader parse_data_loader(const std::string& text) {
         "storage=2GBps,sample_bytes=110KB");
   if (given.has("storage") != given.has("sample_bytes"))
     fail(
-        "storage=RATE, what a node reads (RATE:shared: all nodes together), and sample_bytes=SIZE, "
-        "what a sample needs, go together");
+        "storage=RATE and sample_bytes=SIZE belong together: the rate of a node (RATE:shared: of all nodes), and the size of a sample");
   if (given.has("prefetch_factor") && loader.num_workers == 0)
     fail("prefetch_factor: DataLoader refuses it unless num_workers is 1 or more");
   if (given.has("worker_start") && loader.num_workers == 0)

@@ -175,7 +175,7 @@ class Nccl(unittest.TestCase):
             (["--algorithm", "nvls", "--protocol", "LL"], ["no way"]),
             (["--algorithm", "nvlstre"], ['Did you mean "nvlstree"']),
             (["--algorithm", ""], ["--algorithm"]),
-            (["--algorithm", "^ring,tree,nvls,nvlstree,collnetdirect,collnetchain"], ["nothing is left"]),
+            (["--algorithm", "^ring,tree,nvls,nvlstree,collnetdirect,collnetchain"], ["leaves nothing to choose from"]),
             (["--nccl", "2.14.3", "--no-nvls"], ["2.17"]),
             (["--min-channels", "8", "--max-channels", "4"], ["--max-channels 4"]),
             (["--max-channels", "0"], ["--max-channels"]),

@@ -108,7 +108,7 @@ class SmallCases(unittest.TestCase):
             )
             outcome = ddpsim("buckets", path)
         self.assertEqual(outcome.code, 0)
-        self.assertIn("warning: no gradient-ready order", outcome.err)
+        self.assertIn("warning: the order in which gradients become ready", outcome.err)
 
 
 if __name__ == "__main__":

@@ -246,7 +246,7 @@ class Calibrate(unittest.TestCase):
     def test_a_log_of_larger_nodes_is_named(self):
         done, output = self.calibrate(self.log(2), cluster=LAB.replace("4xA100", "2xA100"))
         self.assertEqual(done.code, 3, done.out)
-        self.assertIn("n2.txt: is of 4 GPUs per node, where", done.err)
+        self.assertIn("n2.txt: has 4 GPUs per node, but", done.err)
         self.assertIn("has 2", done.err)
         self.assertFalse(output.exists())
 

@@ -364,7 +364,7 @@ class Figures(unittest.TestCase):
     def test_a_measured_step_that_cannot_correct_other_numbers_of_nodes_is_named(self):
         words = ("compare", WORKLOAD, "dgx1v", "dgx1v@2", "--measured-step", "dgx1v=130ms")
         self.assertIn(
-            "corrects no other number of nodes: that of dgx1v@2 stays as predicted", answer(*words)["warnings"][0]
+            "corrects no other number of nodes. The step of dgx1v@2 stays as predicted", answer(*words)["warnings"][0]
         )
         both = answer(*words, "--measured-step", "dgx1v@2=135ms")["warnings"]
         self.assertFalse([warning for warning in both if "stays as predicted" in warning])
@@ -526,7 +526,7 @@ class Searched(unittest.TestCase):
 
     def test_a_range_or_until_that_makes_no_sense_is_one_message(self):
         for words, message in (
-            (["dgx1v@[1..4]"], "searched for what?"),
+            (["dgx1v@[1..4]"], "the goal of the search is missing"),
             (["dgx1v@[1..4]", "--until", "a faster than b"], "no candidate is called"),
             (["dgx1v@[4..1]", "--until", "efficiency<90%"], "the larger one last"),
             (["dgx1v@[1..4]", "dgx1v-1xedr@[1..8]", "--until", "efficiency<90%"], "only one range can be searched at a time"),
@@ -571,7 +571,7 @@ class Errors(unittest.TestCase):
         self.check(2, "given twice", A100, "--compute-scale", "A100:2", "--compute-scale", "A100:3")
 
     def test_a_ratio_that_is_not_a_number(self):
-        self.check(2, "is not a ratio", A100, "--compute-scale", "A100:fast")
+        self.check(2, "is not a factor", A100, "--compute-scale", "A100:fast")
 
 
 if __name__ == "__main__":

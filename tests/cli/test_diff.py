@@ -211,7 +211,7 @@ class Sides(unittest.TestCase):
         self.assertEqual(done.code, 3)
         self.assertIn("two sets of step times", done.err)
         answer = diff(LAB / "base", f"{LAB / 'again'},30ms").json()
-        self.assertTrue(any("shorter than the kernels recorded" in warning for warning in answer["warnings"]))
+        self.assertTrue(any("shorter than its recorded kernels" in warning for warning in answer["warnings"]))
 
     def test_words_after_a_log_belong_to_it(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -92,7 +92,7 @@ class Measured(unittest.TestCase):
         run = laid({}, "--bucket-cap-mb", "1")
         self.assertEqual(run.code, 3)
         self.assertIn("/ranks: has 5 buckets", run.err)
-        self.assertTrue([one for one in laid({"workload": "bert"}).json()["warnings"] if "of workload bert" in one])
+        self.assertTrue([one for one in laid({"workload": "bert"}).json()["warnings"] if "shows workload bert" in one])
 
     def test_the_column_names_what_it_subtracts(self):
         timeline = self.folder / "step.json"

@@ -237,7 +237,7 @@ class GoingOn(Sweep):
         run.process.send_signal(signal.SIGINT)
         said = run.finish().decode()
         self.assertEqual(run.process.returncode, 130)
-        self.assertIn("there before", said)
+        self.assertIn("from an earlier run", said)
         self.assertTrue(path.read_text().startswith(killed[: killed.rindex("\n") + 1]))
         points = [json.loads(line)["point"] for line in path.read_text().splitlines()[1:]]
         self.assertEqual(points, list(range(len(points))))
@@ -258,7 +258,7 @@ class GoingOn(Sweep):
             ("my\nnotes\n", "sweep.jsonl:line 1: is not the first line of a sweep", "study.json"),
             (lines[0] + lines[2], "sweep.jsonl:line 2: is point 1, but 0 comes next", "study.json"),
             (lines[0] + "{}\n", "sweep.jsonl:line 2: is not a point of a sweep", "study.json"),
-            (self.whole + lines[-1], f"line {POINTS + 2}: is point {POINTS - 1}, and there are no more", "study.json"),
+            (self.whole + lines[-1], f"line {POINTS + 2}: is point {POINTS - 1}, but the sweep has no more points", "study.json"),
             (self.sweep("--shard", "1/2"), "contains another shard of this sweep", "study.json"),
         ):
             path = self.file(content)
