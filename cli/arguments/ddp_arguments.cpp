@@ -68,8 +68,7 @@ void add_bucket_options(CLI::App& command, DdpArguments& arguments) {
       ->type_name("MIB");
   command
       .add_option("--first-bucket-mb", arguments.first_bucket_mb,
-                  "Set torch.distributed._DEFAULT_FIRST_BUCKET_BYTES (default: PyTorch's own, 1.10 "
-                  "and later)")
+                  "Set torch.distributed._DEFAULT_FIRST_BUCKET_BYTES (PyTorch 1.10 and later)")
       ->type_name("MIB");
   command
       .add_option("--bucket-cap-mb-list", arguments.bucket_cap_mb_list,
@@ -94,7 +93,7 @@ void add_step_options(CLI::App& command, DdpArguments& arguments) {
   command
       .add_option("--process-groups", arguments.process_groups,
                   fmt::format("Use this many round-robin process groups, each with one collective "
-                              "in flight (default: {}, up to PyTorch 1.13)",
+                              "in flight (up to PyTorch 1.13, default: {})",
                               arguments.process_groups))
       ->check(CLI::Range(1, 64));
   std::vector<std::pair<std::string, CommHook>> hooks;

@@ -99,9 +99,9 @@ void add_expected_options(CLI::App& command, ExpectedArguments& arguments) {
   add_backend_options(command, arguments.backend);
   const HelpGroup recording(command, kRecordingGroup);
   command
-      .add_option("--compute-scale", arguments.compute_scale,
-                  "State how many times as fast as the recorded GPU the cluster's GPU is (default: "
-                  "1)")
+      .add_option(
+          "--compute-scale", arguments.compute_scale,
+          "State how many times as fast as the recorded GPU the cluster's GPU is, such as 1")
       ->type_name("FACTOR")
       ->needs(cluster);
 }

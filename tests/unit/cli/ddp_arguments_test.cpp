@@ -1,4 +1,4 @@
-// DDP's options on the command line: what they take, and where they go.
+// DDP's options on the command line: their values, limits and errors.
 #include "ddp_arguments.hpp"
 
 #include <doctest/doctest.h>
@@ -17,7 +17,7 @@ using namespace ddpsim;
 
 namespace {
 
-/// What these words say of a step.
+/// Returns the options that these words set.
 DdpArguments typed_arguments(std::vector<std::string> words) {
   CLI::App app;
   DdpArguments arguments;
@@ -31,7 +31,7 @@ DdpOptions typed_options(const std::vector<std::string>& words) {
   return ddp_options(typed_arguments(words));
 }
 
-/// What is said of them; empty where they are taken.
+/// Returns the error of these words; empty if there is none.
 std::string typed_complaint(const std::vector<std::string>& words) {
   try {
     stated_torch(typed_arguments(words).torch);
@@ -50,7 +50,7 @@ bool is_typed(const std::vector<std::string>& words) {
 
 }  // namespace
 
-TEST_CASE("DDP on the command line: every option goes where DDP has it") {
+TEST_CASE("DDP options: every option sets its value in DdpOptions") {
   const DdpOptions standard;
   CHECK(bool(typed_options({}) == standard));
   const auto is = [&](const std::vector<std::string>& words, const auto& set) {
@@ -87,8 +87,7 @@ TEST_CASE("DDP on the command line: every option goes where DDP has it") {
   is({"--sync-batchnorm-group", "8"}, [](auto& of) { of.sync_batchnorm_group = 8; });
 }
 
-TEST_CASE(
-    "DDP on the command line: the last number that an option takes, and the first it refuses") {
+TEST_CASE("DDP options: the last number that an option takes and the first that it refuses") {
   struct Range {
     std::vector<std::string> option;
     int least, most;
@@ -117,7 +116,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("DDP on the command line: options of a hook stand beside that hook alone") {
+TEST_CASE("DDP options: options of a hook need that hook") {
   const std::string of_power =
       "--matrix-approximation-rank and --min-compression-rate are options of powerSGD_hook; add "
       "--comm-hook "
@@ -134,7 +133,7 @@ TEST_CASE("DDP on the command line: options of a hook stand beside that hook alo
         "--min-compression-rate: expected a finite number (default: 2)");
 }
 
-TEST_CASE("DDP on the command line: MiB are finite and not negative, in lists too") {
+TEST_CASE("DDP options: MiB must be finite and not negative, also in lists") {
   for (const char* text : {"-0.1", "inf", "nan", "", "2MiB", "1e400"})
     for (const char* option :
          {"--bucket-cap-mb", "--first-bucket-mb", "--bucket-cap-mb-list", "--comm-hook-min-mb"}) {

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Files, and other names for the same ones: hard links, symbolic links, dangling links, spellings of a path.
+/// Files with other names for them: hard links, symbolic links, dangling links and other spellings of a path.
 class ManyNames {
  public:
   ManyNames() {
@@ -61,7 +61,7 @@ bool refuses(const std::vector<NamedOutput>& outputs) {
 
 }  // namespace
 
-TEST_CASE("outputs: of 1,000 random pairs of names none ever changes an input") {
+TEST_CASE("outputs: none of 1,000 random pairs of names changes an input") {
   std::mt19937 draw(37);  // NOLINT: the same pairs in every run
   const auto one_of = [&](const std::vector<std::string>& names) {
     return names[draw() % names.size()];
@@ -99,11 +99,11 @@ TEST_CASE("outputs: of 1,000 random pairs of names none ever changes an input") 
     REQUIRE(read_file(names.at(input), 100) == before);
   }
   CHECK(refused > 200);
-  // Inputs of earlier pairs count as read, and the file system gives their inodes to files of later ones.
+  // Inputs of earlier pairs still count as read, and the file system may reuse their inodes for later files.
   CHECK(written > 50);
 }
 
-TEST_CASE("outputs: names that are not there yet are one file where their links lead to one") {
+TEST_CASE("outputs: two new names are the same file if their links lead to the same place") {
   const ManyNames names;
   const auto both = [&](const char* one, const char* other) {
     return std::vector<NamedOutput>{{"--csv", names.at(one).string()},
@@ -113,7 +113,7 @@ TEST_CASE("outputs: names that are not there yet are one file where their links 
   CHECK(refuses(both("e/far", "d/new")));
   CHECK(refuses(both("e/../new", "new")));
   CHECK_FALSE(refuses(both("new", "d/new")));
-  CHECK_FALSE(refuses(both("nowhere/x", "nowhere/x")));  // opening it says what is wrong
+  CHECK_FALSE(refuses(both("nowhere/x", "nowhere/x")));  // opening it fails with an error
 }
 
 TEST_CASE("outputs: devices and pipes may be shared") {
@@ -121,7 +121,7 @@ TEST_CASE("outputs: devices and pipes may be shared") {
   CHECK_FALSE(refuses({{"--csv", "-"}, {"--plot", "-"}}));
 }
 
-TEST_CASE("output file: without finish there is nothing, with it all of it") {
+TEST_CASE("output file: the file appears only after finish, and then complete") {
   const TemporaryFolder scratch;
   {
     OutputFile file(scratch.path() / "f");
@@ -137,7 +137,7 @@ TEST_CASE("output file: without finish there is nothing, with it all of it") {
   CHECK(std::distance(fs::directory_iterator(scratch.path()), {}) == 1);
 }
 
-TEST_CASE("output file: what it replaces passes its permissions on") {
+TEST_CASE("output file: a replaced file passes on its permissions") {
   const TemporaryFolder scratch;
   const fs::path path = scratch.path() / "f";
   for (const unsigned mode : {0600U, 0644U, 0755U}) {
@@ -149,7 +149,7 @@ TEST_CASE("output file: what it replaces passes its permissions on") {
   }
 }
 
-TEST_CASE("output file: a name of a descriptor is that descriptor") {
+TEST_CASE("output file: the name of a descriptor opens that descriptor") {
   CHECK(descriptor_named("/dev/stdout") == 1);
   CHECK(descriptor_named("/dev/../dev/stderr") == 2);
   CHECK(descriptor_named("/dev/fd/17") == 17);

@@ -1,4 +1,4 @@
-// What --scheme takes, and what it says of what it does not.
+// The values that --scheme takes, and its errors for wrong ones.
 #include "scheme_arguments.hpp"
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@ using namespace ddpsim;
 
 namespace {
 
-/// The message; empty where it is taken.
+/// Returns the error; empty if there is none.
 std::string scheme_complaint(const std::string& text) {
   try {
     parse_scheme(text);
@@ -31,7 +31,7 @@ std::string value_of(const Scheme& scheme, const std::string& key) {
   return "absent";
 }
 
-/// As --scheme takes it again.
+/// Returns a scheme as --scheme takes it.
 std::string written(const Scheme& scheme) {
   std::string text(name_of(scheme));
   char before = ':';
@@ -44,7 +44,7 @@ std::string written(const Scheme& scheme) {
 
 }  // namespace
 
-TEST_CASE("--scheme: a name alone is that scheme with its library's defaults") {
+TEST_CASE("--scheme: a name without options is that scheme with the defaults of its library") {
   CHECK(parse_scheme("ddp") == Scheme(Ddp()));
   CHECK(parse_scheme("naive") == Scheme(NaiveAllReduce()));
   CHECK(parse_scheme("fsdp1") == Scheme(Fsdp1()));
@@ -61,7 +61,7 @@ TEST_CASE("--scheme: a name alone is that scheme with its library's defaults") {
   CHECK(parse_scheme("slowmo") == Scheme(SlowMo()));
 }
 
-TEST_CASE("--scheme: every option goes where its library has it") {
+TEST_CASE("--scheme: every option sets its value in the scheme") {
   CHECK(parse_scheme("naive:when=backward,flat=true") ==
         Scheme(NaiveAllReduce{.when = NaiveAllReduce::When::backward, .flat = true}));
   CHECK(parse_scheme("fsdp1:strategy=hybrid_shard_zero2,wrap=size,min_num_params=1000,group=4,"
@@ -135,7 +135,7 @@ TEST_CASE("--scheme: every option goes where its library has it") {
                                                            .slowmo_num_shards = 4}));
 }
 
-TEST_CASE("--scheme: what is in force is written as it is taken") {
+TEST_CASE("--scheme: options are printed as they are typed") {
   for (const char* text :
        {"naive:when=backward",
         "fsdp1",
@@ -166,12 +166,12 @@ TEST_CASE("--scheme: what is in force is written as it is taken") {
     CAPTURE(once);
     CHECK(written(parse_scheme(once)) == once);
   }
-  // What is reduced in says the type computed in, where nobody says another.
+  // The reduce type is the compute type unless stated.
   CHECK(value_of(parse_scheme("fsdp2:param_dtype=bf16"), "reduce_dtype") == "bfloat16");
   CHECK(value_of(parse_scheme("fsdp2"), "reduce_dtype") == "parameters");
 }
 
-TEST_CASE("--scheme: a name that there is not, and one that was meant") {
+TEST_CASE("--scheme: an unknown name is refused with the nearest one") {
   CHECK(scheme_complaint("fsdp3") ==
         "--scheme: name: \"fsdp3\" is not one of ddp, naive, fsdp1, fsdp2, zero1, zero2, zero3, "
         "megatron, zero_redundancy, data_parallel, parameter_server, compiled, local_sgd, slowmo. "
@@ -183,7 +183,7 @@ TEST_CASE("--scheme: a name that there is not, and one that was meant") {
   CHECK(scheme_complaint("fsdp1 ") != "");
 }
 
-TEST_CASE("--scheme: a key that there is not, one without a value, one given twice") {
+TEST_CASE("--scheme: an unknown key, a missing value and a key given twice are refused") {
   CHECK(scheme_complaint("fsdp1:wrapp=none").find("Did you mean \"wrap\"?") != std::string::npos);
   CHECK(scheme_complaint("fsdp2:strategy=full_shard")
             .starts_with("--scheme: fsdp2: \"strategy\" is not one of"));
@@ -203,7 +203,7 @@ TEST_CASE("--scheme: a key that there is not, one without a value, one given twi
   CHECK(scheme_complaint("fsdp1:=2") != "");
 }
 
-TEST_CASE("--scheme: values that a key does not take") {
+TEST_CASE("--scheme: wrong values of a key are refused") {
   CHECK(scheme_complaint("naive:when=never") ==
         "--scheme: when: \"never\" is not one of gradient, backward");
   CHECK(scheme_complaint("naive:flat=yes") == "--scheme: flat: \"yes\" is not one of true, false");
@@ -265,7 +265,7 @@ TEST_CASE("--scheme: values that a key does not take") {
   CHECK(scheme_complaint("slowmo:slowmo_frequency=0") != "");
 }
 
-TEST_CASE("--scheme: the last number that a key takes, and the first that it refuses") {
+TEST_CASE("--scheme: the last number that a key takes and the first that it refuses") {
   struct Border {
     const char* key;
     std::vector<std::string> taken, refused;
@@ -313,7 +313,7 @@ TEST_CASE("--scheme: the last number that a key takes, and the first that it ref
   }
 }
 
-TEST_CASE("--scheme: rates of a host need something that stays there") {
+TEST_CASE("--scheme: rates of a host need something that is kept on the host") {
   CHECK(scheme_complaint("fsdp1:pcie=20") ==
         "--scheme: pcie: nothing is kept on the host without cpu_offload=true");
   CHECK(scheme_complaint("zero2:pcie=20") ==
@@ -329,11 +329,11 @@ TEST_CASE("--scheme: rates of a host need something that stays there") {
   CHECK(scheme_complaint("fsdp2:fused=true,cpu_offload=true") == "");
 }
 
-TEST_CASE("--scheme: groups of ranks that a scheme needs") {
+TEST_CASE("--scheme: a scheme states the groups of ranks that it needs") {
   const auto groups = [](const char* text) { return groups_of(parse_scheme(text), 8); };
   CHECK(groups("ddp").empty());
   CHECK(groups("fsdp1").empty());
-  CHECK(groups("fsdp1:group=4").empty());  // of hybrids alone
+  CHECK(groups("fsdp1:group=4").empty());  // only for hybrids
   CHECK(groups("fsdp1:strategy=hybrid_shard") == std::vector<int>{8});
   CHECK(groups("fsdp1:strategy=hybrid_shard_zero2,group=4") == std::vector<int>{4});
   CHECK(groups("fsdp2").empty());

@@ -1,4 +1,4 @@
-// What was typed for one command, as it is offered again for the next.
+// The command line of one command, kept for the next command.
 #include <doctest/doctest.h>
 
 #include <CLI/CLI.hpp>
@@ -14,7 +14,7 @@ using namespace ddpsim;
 
 namespace {
 
-/// A program whose command `first` was called with these words, beside it a command `next`.
+/// A program with two commands: `first`, which was called, and `next`.
 struct Program {
   CLI::App app{"", "prog"};
   CLI::App* first = app.add_subcommand("first");
@@ -55,22 +55,22 @@ std::string offered(std::vector<std::string> words) {
   return Program().typed(std::move(words)).for_command("next");
 }
 
-TEST_CASE("typed line: arguments first, then options in the order of help") {
+TEST_CASE("typed line: arguments come first, then options in the order of help") {
   CHECK(offered({"--spelled", "x", "--flag", "--word", "w", "in.json"}) ==
         "prog next in.json --word w --flag --spelled x");
 }
 
-TEST_CASE("typed line: what was not typed is not offered, what was is, its default too") {
+TEST_CASE("typed line: only typed options are kept, also with their default value") {
   CHECK(offered({"in.json"}) == "prog next in.json");
   CHECK(offered({"in.json", "--word", "as"}) == "prog next in.json --word as");
   CHECK(offered({"in.json", "--word=as always"}) == "prog next in.json --word 'as always'");
 }
 
-TEST_CASE("typed line: a short spelling is offered as the long one") {
+TEST_CASE("typed line: a short spelling becomes the long one") {
   CHECK(offered({"-s", "x"}) == "prog next --spelled x");
 }
 
-TEST_CASE("typed line: words are quoted for a shell where they must be") {
+TEST_CASE("typed line: words are quoted for a shell if necessary") {
   CHECK(offered({"my trace.json"}) == "prog next 'my trace.json'");
   CHECK(offered({"--word", "it's"}) == "prog next --word 'it'\\''s'");
   CHECK(offered({"--word", "a*b"}) == "prog next --word 'a*b'");
@@ -80,7 +80,7 @@ TEST_CASE("typed line: words are quoted for a shell where they must be") {
         "prog next --word plain-1.5_x@2,a:b=c+d%/e");
 }
 
-TEST_CASE("typed line: an option given several times is offered as often") {
+TEST_CASE("typed line: an option given several times is kept as often") {
   CHECK(offered({"--many", "a b", "--many", "c"}) == "prog next --many 'a b' --many c");
   CHECK(offered({"--many", "a", "c"}) == "prog next --many a --many c");
 }
@@ -90,23 +90,23 @@ TEST_CASE("typed line: an option of two values keeps them together") {
   CHECK(offered({"--pair", "a", "b", "--pair", "c", "d"}) == "prog next --pair a b --pair c d");
 }
 
-TEST_CASE("typed line: a flag stands once and keeps a value that was typed") {
+TEST_CASE("typed line: a flag appears once and keeps a typed value") {
   CHECK(offered({"--flag", "--flag"}) == "prog next --flag");
   CHECK(offered({"--flag=false"}) == "prog next --flag=false");
 }
 
-TEST_CASE("typed line: what the next command lacks or hides is left out") {
+TEST_CASE("typed line: options that the next command lacks or hides are left out") {
   CHECK(offered({"--only-first", "x", "--word", "w"}) == "prog next --word w");
   Program program;
   program.next->get_option("--word")->group("");
   CHECK(program.typed({"--word", "w", "in.json"}).for_command("next") == "prog next in.json");
 }
 
-TEST_CASE("typed line: options of output are never offered") {
+TEST_CASE("typed line: options of output are never kept") {
   CHECK(offered({"in.json", "--csv", "out.csv"}) == "prog next in.json");
 }
 
-TEST_CASE("typed line: what is set replaces what was typed, in the same place") {
+TEST_CASE("typed line: a value that is set replaces the typed one in its place") {
   Program program;
   TypedLine typed = program.typed({"in.json", "--word", "w", "--many", "a", "--many", "b"});
   typed.set("--word", "another one");
@@ -117,7 +117,7 @@ TEST_CASE("typed line: what is set replaces what was typed, in the same place") 
   CHECK(typed.for_command("next") == "prog next 'its own.json'");
 }
 
-TEST_CASE("typed line: what is set need not have been typed, and may be of output") {
+TEST_CASE("typed line: an option that is set need not be typed and may concern output") {
   Program program;
   TypedLine typed = program.typed({"in.json", "--spelled", "x"});
   typed.set("--csv", "table.csv");
@@ -127,7 +127,7 @@ TEST_CASE("typed line: what is set need not have been typed, and may be of outpu
         "prog next in.json --only-next y --word w --spelled x --csv table.csv");
 }
 
-TEST_CASE("typed line: the first option typed of a heading") {
+TEST_CASE("typed line: the first typed option of a heading is found") {
   CHECK(Program().typed({"--word", "w"}).first_of(kNcclGroup) == std::nullopt);
   CHECK(Program().typed({"--flag", "-s", "x", "--word", "w"}).first_of(kNcclGroup) == "--spelled");
   CHECK(Program().typed({"--flag", "-s", "x", "--word", "w"}).first_of(kDdpGroup) == "--word");
