@@ -53,8 +53,11 @@ std::string shown_value(const CLI::Option& option) {
 }
 
 std::string row_of(const CLI::Option& option) {
-  return two_columns(option.get_name(false, true) + shown_value(option),
-                     option.get_description() + (option.get_required() ? " (required)" : ""),
+  std::string description = option.get_description();
+  if (option.get_required()) description += " (required)";
+  if (!option.get_default_str().empty())
+    description += fmt::format(" (default: {})", option.get_default_str());
+  return two_columns(option.get_name(false, true) + shown_value(option), description,
                      kOptionColumn);
 }
 
