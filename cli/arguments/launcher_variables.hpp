@@ -13,7 +13,7 @@ struct LauncherVariables {
   bool rank_alone_says_nothing = false;
 };
 
-/// The variables of Open MPI, MPICH, Intel MPI and srun. Slurm's names are those of a job step.
+/// The variables of Open MPI, MPICH, Intel MPI and srun. Slurm's variables describe a job step.
 inline constexpr std::array kMpiLaunchers = {
     LauncherVariables{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
     LauncherVariables{"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},  // MPICH, Intel MPI

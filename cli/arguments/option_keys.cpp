@@ -86,7 +86,7 @@ std::vector<std::string> take_keys(const std::string& option, std::string_view t
     const std::size_t end = word.find(sign);
     const std::string name(word.substr(0, end));
     if (word.empty())
-      fail(fmt::format("{}a KEY{}VALUE is missing: nothing stands between two commas or at an end",
+      fail(fmt::format("{}a KEY{}VALUE is missing between two commas or at an end",
                        of.empty() ? "" : of + ": ", sign));
     const auto known = std::ranges::find(keys, name, &OptionKey::name);
     if (known == keys.end()) {

@@ -90,7 +90,7 @@ const Described<ShownOption>& described_option() {
                 "the option's short spelling; null: none")
           .text(
               "group", [](const Shown& of) { return heading_of(of.option); },
-              "the heading of --help-all that the option stands under")
+              "the option's heading in --help-all")
           .text(
               "summary", [](const Shown& of) { return of.option.get_description(); },
               "what the option does")

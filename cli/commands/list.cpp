@@ -115,27 +115,27 @@ Bundle bundled() {
 
 const Described<Row>& described_bundled() {
   static const auto described =
-      Described<Row>("Bundled", "something that is known by a name")
-          .text("name", &Row::name, "the name, as options and arguments take it")
-          .text("summary", &Row::summary, "what the name stands for, in a line")
+      Described<Row>("Bundled", "something with a name")
+          .text("name", &Row::name, "the name, as arguments and options take it")
+          .text("summary", &Row::summary, "what the name means, in one line")
           .text("model", unless_empty(&Row::model),
-                "the GPU's model, without its variant. Only of GPUs", Absent::left_out);
+                "the GPU's model without its variant; only for GPUs", Absent::left_out);
   return described;
 }
 
 const Described<Row>& described_word() {
   static const auto described =
-      Described<Row>("ClusterWord", "a word of a cluster in one line")
-          .text("name", &Row::name, "the word in front of the colon")
-          .text("summary", &Row::summary, "what the word says")
-          .text("example", &Row::example, "a value that may stand behind the colon")
+      Described<Row>("ClusterWord", "a word in the one-line form of a cluster")
+          .text("name", &Row::name, "the word before the colon")
+          .text("summary", &Row::summary, "what the word means")
+          .text("example", &Row::example, "a value that may follow the colon")
           .boolean(
               "joins_gpus",
               [](const Row& of) { return of.joins_gpus ? std::optional(true) : std::nullopt; },
-              "that the word says how GPUs of a node are joined. Only of words that do",
+              "whether the word says how GPUs of a node are joined; left out if not",
               Absent::left_out)
           .texts("kinds", unless_empty(&Row::kinds),
-                 "kinds of network that the value may name. Only of the word that names one",
+                 "kinds of network that the value may name; only for the word that names one",
                  Absent::left_out);
   return described;
 }
@@ -151,17 +151,18 @@ constexpr std::array kSections = {
     Section{"workloads", &Bundle::workloads, &described_bundled, "bundled workloads"},
     Section{"models", &Bundle::models, &described_bundled, "models whose steps can be estimated"},
     Section{"clusters", &Bundle::clusters, &described_bundled, "bundled clusters"},
-    Section{"cluster_words", &Bundle::words, &described_word, "words of a cluster in one line"},
+    Section{"cluster_words", &Bundle::words, &described_word,
+            "words in the one-line form of a cluster"},
     Section{"gpus", &Bundle::gpus, &described_bundled, "GPUs whose data sheets are known"},
     Section{"torch", &Bundle::torch, &described_bundled,
-            "versions of PyTorch, and the NCCL that each brings"},
+            "PyTorch versions, each with the NCCL version that it ships"},
     Section{"schemas", &Bundle::schemas, &described_bundled,
-            "documents that have a JSON Schema: list --schema NAME prints it"},
+            "documents with a JSON Schema, which list --schema NAME prints"},
 };
 
 const Described<Bundle>& described_list() {
   static const auto described = [] {
-    Described<Bundle> list("ListResult", "what is bundled, and which schemas there are");
+    Described<Bundle> list("ListResult", "bundled inputs, known names and schemas");
     list.constant("schema", "ddpsim.list/1", "which document this is");
     for (const Section& section : kSections)
       list.list(section.name, section.rows, section.described(), section.says);

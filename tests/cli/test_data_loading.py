@@ -319,7 +319,7 @@ class DataLoading(unittest.TestCase):
             ("num_workers=2,batch=1ms,pin_memory=true", "batch_bytes"),
             ("batch=601s", "600s"),
             ("batch=1ms,batch=2ms", "given twice"),
-            ("num_workers=2,", "nothing stands between two commas or at an end"),
+            ("num_workers=2,", "missing between two commas or at an end"),
             ("batch=", "missing"),
         ):
             outcome = ddpsim("simulate", *JOB, "--data-loader", words)
