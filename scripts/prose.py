@@ -120,7 +120,7 @@ CODE = re.compile(r"[{}<>=$|;()\[\]_\\/]")
 def is_prose(text: str) -> bool:
     """Whether a literal is for people: at least four words, and few characters that only code has."""
     words = re.findall(r"[A-Za-z]{2,}", text)
-    if len(words) < 4 or " " not in text.strip() or text.lstrip().startswith(("{", "<", "#include", "SELECT ", "# fish ")):
+    if len(words) < 4 or " " not in text.strip() or text.lstrip().startswith(("{", "<", "#include", "SELECT ", "# fish ", ".ddpsim-plot{")):
         return False
     if re.fullmatch(r"[a-z0-9_.:+\s-]*", text) and len(words) > 40:  # a list of words
         return False

@@ -66,18 +66,9 @@ LoaderKeys take_loader(const std::string& text) {
 void add_data_loader_option(CLI::App& command, std::optional<std::string>& data_loader) {
   const HelpGroup group(command, kRecordingGroup);
   command
-<<<<<<< HEAD
-      .add_option(
-          kOption, data_loader,
-          "how batches are loaded: num_workers, prefetch_factor, pin_memory, non_blocking as "
-          "DataLoader has them; batch (time of a worker) or sample and storage (of each node, "
-          "RATE:shared of the whole job), sample_bytes; cores of a node; batch_bytes to the GPU "
-          "(docs/reference/data_loading.md)")
-=======
       .add_option(kOption, data_loader,
                   "Simulate the DataLoader, such as num_workers=8,batch=120ms,pin_memory=true "
-                  "(docs/data_loading.md has all keys)")
->>>>>>> 73616e7f (Help shows common options on one screen, and --help-all every option in plain sentences)
+                  "(docs/reference/data_loading.md has all keys)")
       ->type_name("KEY=VALUE,…");
 }
 
@@ -96,7 +87,8 @@ DataLoader parse_data_loader(const std::string& text) {
         "storage=2GBps,sample_bytes=110KB");
   if (given.has("storage") != given.has("sample_bytes"))
     fail(
-        "storage=RATE and sample_bytes=SIZE belong together: the rate of a node (RATE:shared: of all nodes), and the size of a sample");
+        "storage=RATE and sample_bytes=SIZE belong together: the rate of a node (RATE:shared: of "
+        "all nodes), and the size of a sample");
   if (given.has("prefetch_factor") && loader.num_workers == 0)
     fail("prefetch_factor: DataLoader refuses it unless num_workers is 1 or more");
   if (given.has("worker_start") && loader.num_workers == 0)

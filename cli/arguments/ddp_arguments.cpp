@@ -98,23 +98,13 @@ void add_step_options(CLI::App& command, DdpArguments& arguments) {
       ->check(CLI::Range(1, 64));
   std::vector<std::pair<std::string, CommHook>> hooks;
   for (const CommHook hook : comm_hooks()) hooks.emplace_back(word_of(hook), hook);
-<<<<<<< HEAD
-  add_word_option(command, "--comm-hook", arguments.comm_hook, std::move(hooks),
-                  "communication hook: fp16_compress_hook, powerSGD_hook (1.8 and later), "
-                  "bf16_compress_hook or post_localSGD_hook (1.10 and later)");
-  command.add_option(
-      "--comm-hook-min-mb", arguments.comm_hook_min_mb,
-      "of fp16 and bf16: buckets of fewer MiB are all-reduced as they are, by a hook "
-      "of five lines of your own (docs/reference/formats.md)");
-=======
   common(add_word_option(command, "--comm-hook", arguments.comm_hook, std::move(hooks),
                          "Use this communication hook (default: none)"));
   command
       .add_option("--comm-hook-min-mb", arguments.comm_hook_min_mb,
                   "Compress only buckets of at least this size, by a hook of your own around fp16 "
-                  "or bf16 (docs/formats.md)")
+                  "or bf16 (docs/reference/formats.md)")
       ->type_name("MIB");
->>>>>>> 73616e7f (Help shows common options on one screen, and --help-all every option in plain sentences)
   const PowerSgd standard;
   command
       .add_option(

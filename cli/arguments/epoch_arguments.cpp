@@ -86,7 +86,7 @@ void add_epoch_options(CLI::App& command, EpochArguments& arguments) {
   command
       .add_option(kUneven, arguments.uneven_inputs,
                   "Give ranks different numbers of batches under DDP's join(): inputs=10+9+10+8 or "
-                  "inputs=90..100 (docs/data_loading.md has more keys)")
+                  "inputs=90..100 (docs/reference/data_loading.md has more keys)")
       ->type_name("KEY=VALUE,…");
 }
 

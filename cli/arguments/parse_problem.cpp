@@ -35,7 +35,7 @@ Diagnostic parse_problem(const CLI::ParseError& error, const CLI::App& command,
     return {.file = "",
             .where = word,
             .message = fmt::format("{} has no such option", called),
-            .hint = did_you_mean(word, known, fmt::format("`{} --help` lists them", called))};
+            .hint = did_you_mean(word, known, fmt::format("`{} --help-all` lists them", called))};
   }
   if (error.get_name() == "ArgumentMismatch")
     for (const CLI::Option* option : command.get_options())

@@ -249,7 +249,7 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
   common(
       command->add_option("--until", arguments->until,
                           "Find where along a range this holds: efficiency<90%, speed>20000, "
-                          "step>120ms, usd>1.5, \"A faster than B\"; repeatable (docs/studies.md)"))
+                          "step>120ms, usd>1.5, \"A faster than B\"; repeatable (docs/guides/buy-a-cluster.md)"))
       ->type_name("CONDITION")
       ->expected(1)
       ->take_all();

@@ -56,7 +56,7 @@ void add_diff(CLI::App& app, std::function<int()>& action) {
       ->required();
   command
       ->add_option("NEW", arguments->after,
-                   "The step now, in any of these forms (docs/diff.md explains them)")
+                   "The step now, in any of these forms (docs/reference/diff.md explains them)")
       ->required();
   common(command->add_option("--max-slowdown", arguments->comparison.max_slowdown,
                              "Exit with code 4 and name the part if the step got longer by more "

@@ -23,7 +23,7 @@ namespace {
 
 constexpr const char* kWhatIsRead =
     "Expected traces, a workload file, step times (104ms, FILE, FILE:KEY=UNIT), logs, an "
-    "environment or an archive; see docs/diff.md";
+    "environment or an archive; see docs/reference/diff.md";
 constexpr std::int64_t kLargestText = 256LL << 20;
 constexpr std::uintmax_t kLargestDdpLog = 16U << 20;
 

@@ -159,16 +159,6 @@ std::string without_nodes(const std::string& text) {
 
 void add_elastic_options(CLI::App& command, ElasticArguments& arguments) {
   const HelpGroup group(command, kFailuresGroup);
-<<<<<<< HEAD
-  command.add_option(
-      "--nnodes", arguments.nnodes,
-      "MIN:MAX: a long run under torchrun on so many nodes, which fail (--mtbf) and come back: "
-      "goodput by simulation, and the best checkpoint interval");
-  command.add_option(
-      "--elastic", arguments.elastic,
-      "of --nnodes, KEY=VALUE,…: max_restarts, last_call_timeout, join_timeout, timeout, store, "
-      "start, load, repair, process_share, checkpoint_interval, … (docs/reference/elastic.md)");
-=======
   command
       .add_option("--nnodes", arguments.nnodes,
                   "With --mtbf, simulate a long torchrun job on this many nodes: goodput, and the "
@@ -177,9 +167,8 @@ void add_elastic_options(CLI::App& command, ElasticArguments& arguments) {
   command
       .add_option("--elastic", arguments.elastic,
                   "With --nnodes, set torchrun and the nodes, such as max_restarts=3,repair=2h "
-                  "(docs/elastic.md has all keys)")
+                  "(docs/reference/elastic.md has all keys)")
       ->type_name("KEY=VALUE,…");
->>>>>>> 73616e7f (Help shows common options on one screen, and --help-all every option in plain sentences)
 }
 
 std::optional<ElasticQuestion> elastic_question(const ElasticArguments& arguments,

@@ -45,17 +45,17 @@ std::optional<double> threshold(CandidateFigure figure, std::string_view text) {
   return percent ? *number / 100 : *number;
 }
 
-std::vector<NamedInterval> named(const std::vector<Stretch>& stretches,
+std::vector<NamedInterval> named(const std::vector<PlaceInterval>& intervals,
                                  const std::vector<std::size_t>& rows,
                                  const std::vector<std::string>& names) {
   std::vector<NamedInterval> all;
-  for (const Stretch& stretch : stretches)
-    all.push_back({.from = names[stretch.from],
-                   .to = names[stretch.to],
-                   .from_value = static_cast<double>(rows[stretch.from]),
-                   .to_value = static_cast<double>(rows[stretch.to]),
-                   .from_first = stretch.from == 0,
-                   .to_last = stretch.to + 1 == rows.size()});
+  for (const PlaceInterval& interval : intervals)
+    all.push_back({.from = names[interval.from],
+                   .to = names[interval.to],
+                   .from_value = static_cast<double>(rows[interval.from]),
+                   .to_value = static_cast<double>(rows[interval.to]),
+                   .from_first = interval.from == 0,
+                   .to_last = interval.to + 1 == rows.size()});
   return all;
 }
 

@@ -183,16 +183,16 @@ class UntilSearch {
   std::string name_of(std::size_t place, const std::string& word) const {
     return range_.put_into(word, range_.value(place));
   }
-  std::vector<NamedInterval> named(const std::vector<Stretch>& stretches,
-                                  const std::string& word) const {
+  std::vector<NamedInterval> named(const std::vector<PlaceInterval>& intervals,
+                                   const std::string& word) const {
     std::vector<NamedInterval> all;
-    for (const Stretch& stretch : stretches)
-      all.push_back({.from = name_of(stretch.from, word),
-                     .to = name_of(stretch.to, word),
-                     .from_value = range_.number(stretch.from),
-                     .to_value = range_.number(stretch.to),
-                     .from_first = stretch.from == 0,
-                     .to_last = stretch.to + 1 == range_.places()});
+    for (const PlaceInterval& interval : intervals)
+      all.push_back({.from = name_of(interval.from, word),
+                     .to = name_of(interval.to, word),
+                     .from_value = range_.number(interval.from),
+                     .to_value = range_.number(interval.to),
+                     .from_first = interval.from == 0,
+                     .to_last = interval.to + 1 == range_.places()});
     return all;
   }
 

@@ -96,7 +96,7 @@ std::string gloo_calibration_text(const GlooCalibrationReport& report, const Ter
                                 fmt::join(assumed, ", ")),
                     style.width, 2);
   text += "\n" + bold("Median error by size", style) + "\n" + gloo_sizes_table(fit).text(style);
-  const double apart = kFourInFive * fit.calibration.deviation.large;
+  const double apart = k80PercentSigmas * fit.calibration.deviation.large;
   text +=
       wrapped(fmt::format("Interval at job shapes of these logs: {:+.0f} to {:+.0f} % of gloo's "
                           "times from 1 MiB on.",
