@@ -184,10 +184,11 @@ def difference(today, proposed, level=0.95):
 
 
 def ranks_outside(rounds, level):
-    """The number of pairwise means that lie outside the interval on each side.
+    """How many of the sorted pairwise means lie outside the confidence interval, on each side.
 
-    It follows from the distribution of Wilcoxon's sum of ranks: without a difference, each rank counts with probability
-    1/2.
+    The interval is that of Wilcoxon's signed-rank test. Its statistic orders the differences by size and
+    adds up the positions of the positive ones. If the settings do not differ, each position is in the sum with
+    probability 1/2.
     """
     ways = [1]
     for rank in range(1, rounds + 1):

@@ -18,8 +18,9 @@ namespace {
 constexpr double kHostsApart = 0.693;
 /// As a share of kHostsApart: the deviation below which the logs determine a constant.
 constexpr double kTold = 0.6;
-/// Deviation of a time's logarithm: how much launches of one all-reduce differ (tests/lab: p90 5
-/// %).
+/// Smallest standard deviation that is assumed for the logarithm of a measured time. When a job
+/// with the same all-reduces is started again, their times differ by up to this much (tests/lab: 90
+/// % of them within 5 %).
 constexpr double kGlooNoise = 0.05;
 constexpr double kGlooFreedom = 4;  ///< degrees of Student's t
 constexpr double kGlooStep = 1e-3;

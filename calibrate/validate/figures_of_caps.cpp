@@ -38,7 +38,8 @@ struct Columns {
   std::size_t cells = 0;
 };
 
-/// Columns of ddpsim-real's CSV with details of a row's step that are not compared.
+/// Columns of ddpsim-real's CSV that describe the step of a row. The value of any other column is a
+/// setting, and must be the same in all rows.
 constexpr std::array<std::string_view, 13> kOfTheStep = {"bucket_cap_mb",
                                                          "iteration_us",
                                                          "iteration_ms",

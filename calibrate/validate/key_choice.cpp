@@ -20,7 +20,8 @@ namespace {
 using Of = StepTimeName::Of;
 using Scope = StepTimeName::Scope;
 
-/// Keys whose medians lie within this factor describe the same steps.
+/// If the medians of several keys lie within this factor, the keys are taken to measure the same
+/// steps, and you need not choose one.
 constexpr double kAgree = 1.25;
 
 /// The unit to propose for a key without one.

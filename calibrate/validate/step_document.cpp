@@ -56,7 +56,8 @@ RecordOf record_of_object(const Object& object) {
   return RecordOf::unknown;
 }
 
-/// The other fields of an object, which tell what its numbers belong to.
+/// The fields of an object that say which step its times belong to: the rank and the number of the
+/// step. Also whether the object looks like a record of training steps.
 ReadingRecord record_beside(const Object& object) {
   ReadingRecord record;
   bool trains = false;

@@ -22,13 +22,17 @@ bool read_step_object(std::string_view text, std::uint32_t line, DecimalMark& ma
 struct StepDocument {
   bool is_trainer_state = false;  ///< it has a log_history
   std::string schema;             ///< of a document of ddpsim
-  /// Whether a training ended. transformers.Trainer then adds to log_history {"step": 500,
-  /// "train_runtime": 61.3}: the seconds of all steps together (speed_metrics in trainer_utils.py).
+  /// Whether the last training run in the document has ended. transformers.Trainer then adds an
+  /// entry to log_history, {"step": 500, "train_runtime": 61.3}: the seconds of all steps together
+  /// (speed_metrics in trainer_utils.py).
   bool ended = false;
-  double run_s = 0;  ///< of the last run that ended
-  /// The step at which it began. Negative: it was resumed at an unknown step.
+  /// Seconds of the last run that ended.
+  double run_s = 0;
+  /// The step at which that run began: 0 for a run from the start. Negative: the run was resumed at
+  /// an unknown step.
   double begin = 0;
-  double end = 0;  ///< the step at which it ended; 0: unknown
+  /// The step at which that run ended. 0: unknown.
+  double end = 0;
 };
 
 /// Throws InputError if the text is no document.

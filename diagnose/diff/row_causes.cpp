@@ -56,12 +56,12 @@ constexpr std::array<PossibleCause, 5> kOfTransfer = {{
      "generation and width of each GPU's and NIC's PCIe link under load (nvidia-smi -q, lspci "
      "-vv)"},
     {CauseClass::slow_rank,
-     "traces of all ranks: they tell the transfer from the wait for the last rank"},
+     "traces of all ranks: they separate the transfer from the wait for the last rank"},
 }};
 constexpr std::array<PossibleCause, 3> kOfTailAlone = {{
     {CauseClass::network_slower,
-     "traces of all ranks: they tell the transfer, which a slower network lengthens, from the "
-     "wait for the last rank"},
+     "traces of all ranks: they separate the wait for the last rank from the transfer, which a "
+     "slower network lengthens"},
     {CauseClass::slow_rank, "traces of all ranks: they show which rank the others wait for"},
     {CauseClass::other_algorithm, "NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING of both"},
 }};

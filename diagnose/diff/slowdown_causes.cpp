@@ -88,7 +88,9 @@ class Ranking {
     if (evidence_.all_reduce_only)
       return fmt::format("the all-reduce itself is {:.1f} % {}", std::abs(difference_.percent()),
                          sign_ > 0 ? "slower" : "faster");
-    std::string part(row.part == kTransfer ? "all-reduce transfer" : name_of(row.part));
+    std::string part(row.part == kTransfer ? "all-reduce transfer"
+                     : row.part == kWaits  ? "waiting for other ranks"
+                                           : name_of(row.part));
     std::ranges::replace(part, '_', ' ');
     return fmt::format("{} {}, {:.0f} % of what got {}{}", part, in_words(row.change),
                        100 * grown(row) / all_, sign_ > 0 ? "longer" : "shorter",

@@ -127,9 +127,11 @@ void read_member(const Cursor& at, const FetchMember& fetch, Archive& archive,
   member.node = number_at(object, "node");
   if (const auto key = object.optional("key")) member.key = key->string();
   if (member.rank && *member.rank >= archive.ranks)
-    at.fail(fmt::format("is from rank {}, but the job has {} ranks", *member.rank, archive.ranks));
+    at.fail(fmt::format("this file is from rank {}, but the job has {} ranks", *member.rank,
+                        archive.ranks));
   if (member.node && *member.node >= archive.nodes)
-    at.fail(fmt::format("is from node {}, but the job has {} nodes", *member.node, archive.nodes));
+    at.fail(fmt::format("this file is from node {}, but the job has {} nodes", *member.node,
+                        archive.nodes));
   const std::string name = object.required("kind").string();
   const std::optional<ArchiveKind> kind = kind_named(name);
   if (!kind) {

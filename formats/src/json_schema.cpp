@@ -11,7 +11,8 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
-/// Objects inside a document, by name.
+/// The object types that a document contains at any depth, by the name of the type. They become the
+/// "$defs" of the JSON schema.
 using PartsByName = std::map<std::string, const ObjectType*>;
 
 void collect(const ValueType& type, PartsByName& into) {

@@ -35,8 +35,10 @@ class MemberNames {
     return found->second;
   }
 
+  /// Taken when an object begins, for `restore` at its end.
   std::size_t mark() const { return hidden_.size(); }
-  /// Ends an object that was opened at `mark`. The names count as seen in the outer objects again.
+  /// Ends the object that began at `mark`: forgets the names of its members, so that later names
+  /// are again compared with the names of the enclosing object.
   void restore(std::size_t mark) {
     for (; hidden_.size() > mark; hidden_.pop_back())
       last_seen_in_[hidden_.back().first] = hidden_.back().second;

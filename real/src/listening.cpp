@@ -97,7 +97,8 @@ Listening listen_on(const std::string& host, std::uint16_t port) {
   bool only_loopback = true;
   for (addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
     const std::string address = text_of(one->ai_addr, one->ai_addrlen);
-    if (!seen.insert(address).second) continue;  // a hosts file may name one twice
+    // /etc/hosts may give a host the same address twice.
+    if (!seen.insert(address).second) continue;
     set_port(one->ai_addr, listening.port);
     const int socket = listen_at(*one);
     if (socket >= 0) {

@@ -46,9 +46,10 @@ const Described<CollectiveChoice>& described_choice() {
 
 const Described<OtherChoice>& described_other_choice() {
   static const auto described =
-      Described<OtherChoice>(
-          "OtherChoice",
-          "a bucket for which NCCL chooses differently on the fastest candidate and on this one")
+      Described<OtherChoice>("OtherChoice",
+                             "a bucket size for which NCCL chooses another algorithm, protocol or "
+                             "number of channels on "
+                             "the fastest candidate than on this candidate")
           .integer("bytes", &OtherChoice::size, "bytes of the largest such bucket")
           .object("here", &OtherChoice::on_other, described_choice(),
                   "what NCCL chooses on this candidate")
@@ -62,9 +63,9 @@ const Described<NamedInterval>& described_range() {
       Described<NamedInterval>("RangeInterval", "an interval of a range, both ends included",
                                Layout::line)
           .number("from", &NamedInterval::from_value,
-                  "first place: a value of the searched range, or an index in rows")
+                  "where the interval begins: a value of the searched range, or an index in `rows`")
           .number("to", &NamedInterval::to_value,
-                  "last place: a value of the searched range, or an index in rows");
+                  "where the interval ends: a value of the searched range, or an index in `rows`");
   return described;
 }
 
@@ -197,7 +198,8 @@ const Described<Until>& described_until() {
       Described<Until>("Until", "where along a range a condition holds")
           .text("condition", &Until::condition, "the condition, as --until takes it")
           .text("range", unless_empty(&Until::range),
-                "the searched range; null if the places are the candidates in rows")
+                "the range that was searched; null if the condition was judged for each candidate "
+                "in `rows`")
           .text("candidate", unless_empty(&Until::candidate),
                 "the candidate that the condition is about. Only with a searched range and several "
                 "candidates",

@@ -8,7 +8,8 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
-/// Reads a value of the point's cluster; absent if the cluster cannot be read.
+/// Makes a function that reads a value from the cluster of a point of the sweep. The value is absent
+/// if that cluster is invalid.
 template <typename Read>
 auto of_cluster(Read read) {
   return [read](const SweepRow& of) {
@@ -17,7 +18,8 @@ auto of_cluster(Read read) {
   };
 }
 
-/// Reads a value of the point's cluster; absent if it has no network.
+/// Makes a function that reads a value from the cluster of a point of the sweep. The value is absent
+/// if that cluster is invalid or has no network.
 template <typename Read>
 auto of_network(Read read) {
   return [read](const SweepRow& of) {
@@ -28,7 +30,8 @@ auto of_network(Read read) {
   };
 }
 
-/// Reads a time of the point's step; absent if there is no answer.
+/// Makes a function that reads a time from the step of a point of the sweep. The time is absent if
+/// the point could not be simulated.
 template <typename Read>
 auto of_times(Read read) {
   return [read](const SweepRow& of) {

@@ -45,8 +45,9 @@ const Described<Span>& described_span() {
           .text("name", &Span::name, "what runs, such as forward or all_reduce")
           .integer("bucket", &Span::bucket,
                    "index of the bucket the span belongs to; null if it belongs to none")
-          .time("start_us", &Span::start, "when the span starts; clock defines time zero")
-          .time("end_us", &Span::end, "when the span ends; clock defines time zero")
+          .time("start_us", &Span::start,
+                "when the span starts, since the time zero that `clock` names")
+          .time("end_us", &Span::end, "when the span ends, since the time zero that `clock` names")
           .object("parameters", &Span::parameters, described_span_parameters(),
                   "parameters whose gradients the span holds. Only if they are known",
                   Absent::left_out);

@@ -29,7 +29,8 @@ std::string range_in_sentence(const CurvePoint& point) {
                        cap_text(point.first_bucket_mb.value_or(0)));
   const std::string low = cap_inside(range.first, range, true);
   if (range.second == kNoLimitMb) return fmt::format("{} MiB and more", low);
-  return fmt::format("{} to {} MiB", low, cap_inside(range.second, range, false));
+  const std::string high = cap_inside(range.second, range, false);
+  return low == high ? fmt::format("{} MiB", low) : fmt::format("{} to {} MiB", low, high);
 }
 
 std::string range_in_table(const CurvePoint& point) {

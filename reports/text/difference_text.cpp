@@ -124,7 +124,7 @@ void DifferenceText::verdict() {
                                ? ", from bounds only"
                                : "");
     else if (!all_reduce)
-      first += "; these two do not record what takes that time";
+      first += "; neither side shows which part of the step changed";
     first += '.';
   }
   // The verdict stays on one line, because --quiet prints only that line.

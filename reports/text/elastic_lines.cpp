@@ -19,6 +19,15 @@ std::string duration_text(double seconds) {
                                     : long_time(seconds, 2);
 }
 
+/// A mean over seeds with three digits, without zeros after the point: "157", "22", "1.25".
+std::string mean_count(double mean) {
+  std::string text = significant(mean, 3);
+  if (text.find('.') == std::string::npos) return text;
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
 const char* words_of(RunPart part) {
   switch (part) {
     case RunPart::training:
@@ -115,7 +124,7 @@ std::string ended_sentence(const ElasticAnswer& elastic) {
                             duration_text(seconds_of(options.join_timeout)));
         break;
     }
-    why.push_back(fmt::format("{} times {}", significant(elastic.ended_by[end], 3), words));
+    why.push_back(fmt::format("{} times {}", mean_count(elastic.ended_by[end]), words));
   }
   return fmt::format("The job ended and had to be resubmitted: {}.", fmt::join(why, ", "));
 }
@@ -164,8 +173,8 @@ std::string elastic_verdict(const ElasticAnswer& elastic, const TerminalStyle& s
                           elastic.asked.seeds),
               style.width, kIndent);
   lines += wrapped(fmt::format("{} failures and {} restarts; a node joined {} times.",
-                               significant(elastic.failures, 3), significant(elastic.restarts, 3),
-                               significant(elastic.membership_changes, 3)),
+                               mean_count(elastic.failures), mean_count(elastic.restarts),
+                               mean_count(elastic.membership_changes)),
                    style.width, kIndent);
   return lines + ended_line(elastic, style) +
          wrapped(interval_sentence(elastic), style.width, kIndent);

@@ -54,7 +54,8 @@ Table gloo_constants_table(const GlooFit& fit) {
   return table;
 }
 
-/// Errors by size class, a class for every fourth power of two.
+/// One row for each range of sizes. A range spans a factor of 16: from 1 B, from 16 B, from 256 B,
+/// and so on.
 Table gloo_sizes_table(const GlooFit& fit) {
   Table table({{.head = "size from", .align = Align::right},
                {.head = "times", .align = Align::right},

@@ -76,7 +76,7 @@ std::string launch_cost_of(const Job& job) {
   if (from == LaunchCostFrom::option) return "";
   if (from == LaunchCostFrom::assumed)
     return fmt::format(
-        "the host is assumed to launch one of the model's kernels in {:.0f} us (--launch-cost)",
+        "the host is assumed to need {:.0f} us to launch each kernel of the model (--launch-cost)",
         each.forward.microseconds());
   return fmt::format(
       "the host launches a model kernel in {:.0f} us in forward, {:.0f} in "

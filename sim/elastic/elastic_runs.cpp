@@ -103,7 +103,8 @@ std::vector<NodeFailure> draw_failures(const ElasticOptions& options, double nod
   for (int node = 0; node < options.max_nodes; ++node) {
     std::uint64_t state = mixed(mixed(seed + kSplitMixGamma) +
                                 kSplitMixGamma * (static_cast<std::uint64_t>(node) + 1));
-    // Repairs have random numbers of their own, so that failures stay where they are.
+    // The lengths of repairs are drawn from random numbers of their own. So the random numbers of
+    // failures do not depend on how many nodes need a repair.
     std::uint64_t repairs = mixed(state);
     double at = 0;
     while (true) {

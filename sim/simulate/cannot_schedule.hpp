@@ -1,4 +1,4 @@
-// What a scheme requires of a workload and a cluster.
+// Checks whether a parallelism scheme can be simulated with a workload and a cluster.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,8 @@
 
 namespace ddpsim {
 
-/// Says why the job's scheme cannot be simulated, and what would help. Absent if it can.
+/// If the job's parallelism scheme (--scheme: DDP, FSDP2, ZeRO-2, …) cannot be simulated, says why,
+/// and what to change. Absent if it can be simulated.
 std::optional<std::string> cannot_schedule(const Job& job);
 
 }  // namespace ddpsim

@@ -54,8 +54,8 @@ SimulatedStep run_once(const Job& job, const std::vector<Bucket>& buckets, const
   return step;
 }
 
-/// Runs a step. If the optimizer runs in backward, the step is run twice, because the place of its
-/// work depends on when each bucket is reduced.
+/// Simulates a step. If the optimizer runs in backward, the step is simulated twice: first to find
+/// when each bucket is reduced, then with the optimizer's work at those times.
 SimulatedStep run_step(const Job& job, const std::vector<Bucket>& buckets, const StepKind& kind,
                        const std::vector<RankState>& states) {
   if (!job.options().ddp().optimizer_in_backward || kind.delay_launch)

@@ -37,7 +37,7 @@ Setting with_workers(DataLoader loader, int workers) {
   const std::string argument = fmt::format("num_workers={}", workers);
   return setting_from(fmt::format("DataLoader({})", argument),
                       argument + ", persistent_workers=True", loader,
-                      fmt::format("each rank needs {} idle cores for it", workers));
+                      fmt::format("each rank needs {} idle CPU cores, one per worker", workers));
 }
 
 /// Multiplies the number of workers that gave a batch every `interval`. The recording does not tell

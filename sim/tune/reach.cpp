@@ -106,7 +106,8 @@ std::vector<Bytes> created(const std::vector<Bytes>& before, const std::vector<B
   return found;
 }
 
-/// The size below which half of the bytes travel.
+/// The median of the sizes, weighted by bytes: half of all bytes are in messages of at most this
+/// size.
 Bytes middle(std::vector<Bytes> sizes) {
   std::ranges::sort(sizes);
   double all = 0;

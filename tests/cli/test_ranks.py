@@ -82,7 +82,7 @@ class Ranks(unittest.TestCase):
             ([trace(0)], "is from rank 0, but so is"),
             ([trace(1, world=4)], "is from a job of 4 ranks"),
             ([workload], "is not a profiler trace"),
-            ([trace(1), trace(3)], "is from rank 3 in a world of 3"),
+            ([trace(1), trace(3)], "is from rank 3, but its job has 3 ranks"),
             ([{"traceEvents": []}], "no event of a PyTorch profiler"),
         ]:
             with self.subTest(fragment=fragment):

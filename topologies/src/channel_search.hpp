@@ -14,8 +14,9 @@ struct ChannelWish {
   /// GB/s to and from NICs; 0: rings that close inside the node.
   double outside = 0;
   PathClass farthest = PathClass::nvl;  ///< farthest hop allowed between GPUs
-  double host_factor = 1;               ///< extra cost of a hop through a CPU
-  int most = 32;                        ///< channels wanted
+  /// Factor on the bandwidth that a hop between two GPUs uses if it goes through a CPU.
+  double host_factor = 1;
+  int most = 32;  ///< channels wanted
 };
 
 /// Finds channels that fit at the same time, at most `most` of them.

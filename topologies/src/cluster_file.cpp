@@ -78,9 +78,9 @@ const ObjectType& listed_type() {
           .needs("count", {Kind::integer}, "how many there are")
           .needs("node", object_of(cluster_node_type()), "one of them")
           .may_have("nics_per_node", {Kind::integer},
-                    "how many NICs each of them has; by default as the network says")
+                    "how many NICs each of them has; default: nics_per_node of the network")
           .may_have("per_nic", {Kind::text},
-                    "rate of one NIC: \"100Gbps\"; by default as the network says");
+                    "rate of one NIC: \"100Gbps\"; default: per_nic of the network");
   return type;
 }
 

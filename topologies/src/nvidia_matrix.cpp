@@ -268,7 +268,8 @@ class MatrixReader {
     const auto words = line < text_.size() ? text_.words(line, prefix) : std::nullopt;
     if (words && words->size() > 1 && names_gpu(words->front()) && is_cell((*words)[1]))
       fail(fmt::format("line {}", line + 1),
-           fmt::format("a row of {} behind {} columns", words->front(), matrix_.devices.size()),
+           fmt::format("this line is the row of {}, but the matrix has columns for only {} devices",
+                       words->front(), matrix_.devices.size()),
            "The matrix was cut off on the right");
   }
 

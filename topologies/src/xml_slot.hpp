@@ -1,4 +1,5 @@
-// A PCIe slot as NCCL's topology XML states it, and its rate for the GPU's generation.
+// Reads the rate of a PCIe slot from NCCL's topology XML. A GPU's slot is limited by the PCIe
+// generation of its GPU, which also gives the rate if the file has none.
 #pragma once
 
 #include "ddpsim/topologies/topology.hpp"
@@ -11,14 +12,15 @@ struct Slot {
   double nominal = 0;  ///< GB/s
   double nccl = 0;     ///< GB/s
   double lanes = 16;
-  bool stated = true;  ///< false: speed unknown, NCCL assumes Gen3
+  /// Whether the file gives the slot's speed. False: NCCL assumes PCIe Gen3.
+  bool stated = true;
 };
 
 Slot read_slot(const XmlText& xml, const pugi::xml_node& pci);
 
-/// GB/s that PCIe of the GPU's generation carries.
+/// GB/s of a slot with this many lanes in the PCIe generation that the GPU supports.
 double slot_rate_of_generation(const GpuModel& gpu, double lanes);
-/// If the file does not state a slot's speed, uses that of the GPU's generation.
+/// The slot, with the rate of the GPU's PCIe generation if the file gives no speed.
 Slot with_generation(Slot slot, const GpuModel& gpu);
 
 }  // namespace ddpsim

@@ -352,7 +352,7 @@ def first_batch(*values):
 
 
 def autograd_nodes(tensors):
-    """The autograd nodes that lead to these tensors."""
+    """The nodes of the autograd graph from which these tensors were computed."""
     seen = set()
     queue = [tensor.grad_fn for tensor in tensors if tensor.grad_fn is not None]
     while queue and len(seen) < MOST_NODES:

@@ -37,15 +37,16 @@ void require_one_of_each_rank(const Archive& archive, const Members& traces) {
   for (std::size_t k = 0; k < traces.size(); ++k) {
     const ArchiveMember& trace = *traces[k];
     if (traces.size() > 1 && !trace.rank)
+      throw InputError({archive.name_of(trace), "",
+                        "the archive has several traces, but its manifest does not say which rank "
+                        "this one is from",
+                        "Pack it again: run scripts/collect.sh on each rank"});
+    if (k > 0 && trace.rank == traces[k - 1]->rank)
       throw InputError(
           {archive.name_of(trace), "",
-           "is one of several traces, but the manifest does not say which rank it is from",
-           "Pack it again: run scripts/collect.sh on each rank"});
-    if (k > 0 && trace.rank == traces[k - 1]->rank)
-      throw InputError({archive.name_of(trace), "",
-                        fmt::format("is from rank {}, but so is {}: the traces are from two runs",
-                                    *trace.rank, traces[k - 1]->path),
-                        "Pack the traces of one run"});
+           fmt::format("this trace is from rank {}, but so is {}: the two are from different runs",
+                       *trace.rank, traces[k - 1]->path),
+           "Pack the traces of one run"});
   }
 }
 

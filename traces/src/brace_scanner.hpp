@@ -22,7 +22,7 @@ class BraceScanner {
   std::size_t last_end() const { return last_end_; }
   /// Offset of the ']' that ended the list, or kNone. Nothing after it was scanned.
   std::size_t list_end() const { return list_end_; }
-  /// Offset of a byte that may not be between two events, or kNone.
+  /// Offset of the first byte between two events that is not allowed there, or kNone.
   std::size_t stray() const { return stray_; }
   std::int64_t depth() const { return depth_; }
 

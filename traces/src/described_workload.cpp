@@ -100,7 +100,7 @@ const Described<Activations>& described_activations() {
                              "what is allocated at the end of forward because backward reads it",
                              Layout::line)
           .integer("bytes", &Activations::bytes,
-                   "what activations hold at the end of forward, beside parameters and buffers")
+                   "bytes of activations at the end of forward, without parameters and buffers")
           .one_of(
               "from", [](const Activations& of) { return of.recorded ? "recording" : "layers"; },
               {"recording", "layers"},

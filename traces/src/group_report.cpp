@@ -93,8 +93,8 @@ void GroupReport::tell_warnings() {
   }
   if (group_.numbered_by_place) {
     result_.warnings.emplace_back(
-        "the traces do not say which rank they are (distributedInfo); they were numbered from 0 in "
-        "the order given");
+        "the traces do not say which rank recorded them (distributedInfo), so they were numbered "
+        "from 0 in the order given");
   }
 }
 

@@ -190,12 +190,16 @@ std::string words_for(const HostRecording& host, bool compacted) {
   const std::string counted = fmt::format("the host launches {} kernels of the model a step",
                                           launches.forward + backward + launches.optimizer);
   if (compacted) return counted;
+  // A cost is measured between two launches, so a single launch has none.
+  const auto part = [](std::int64_t kernels, std::string_view where, Duration each) {
+    return each.microseconds() < 0.05
+               ? fmt::format("{} in {}", kernels, where)
+               : fmt::format("{} in {} ({:.1f} us each)", kernels, where, each.microseconds());
+  };
   return fmt::format(
-      "{}: {} of forward in {:.1f} us each, {} of backward in {:.1f}, {} of the optimizer in "
-      "{:.1f}, "
-      "the profiler's share included; the GPU waits {:.3f} ms for them",
-      counted, launches.forward, cost.forward.microseconds(), backward,
-      cost.backward.microseconds(), launches.optimizer, cost.optimizer.microseconds(),
+      "{}: {}, {} and {}, with the profiler's share; the GPU waits {:.3f} ms for launches", counted,
+      part(launches.forward, "forward", cost.forward), part(backward, "backward", cost.backward),
+      part(launches.optimizer, "the optimizer", cost.optimizer),
       (waits.forward + waits.backward + waits.optimizer).seconds() * 1e3);
 }
 

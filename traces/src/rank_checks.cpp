@@ -67,8 +67,8 @@ class RankChecks {
                    });
     if (!alike) {
       fail(k, "recorded_with",
-           fmt::format("its {} collectives are not the {} of {}", own.size(), first.size(),
-                       place(0)),
+           fmt::format("this rank has {} collectives that differ from the {} of {}", own.size(),
+                       first.size(), place(0)),
            "Every rank must have the same collectives, with the same bytes in the same order");
     }
   }

@@ -134,7 +134,8 @@ void RankJoin::check_one_job() const {
   const auto& first_world = trace(0).world_size;
   for (std::size_t k = 0; k < ranks_.size(); ++k) {
     if (k > 0 && rank(k) == rank(k - 1)) {
-      refuse(k, fmt::format("is from rank {}, but so is {}", rank(k), ranks_[k - 1].file),
+      refuse(k,
+             fmt::format("this trace is from rank {}, but so is {}", rank(k), ranks_[k - 1].file),
              "Give each rank of one job once");
     }
     if (trace(k).world_size != first_world && !trace(k).world_at_least &&
@@ -143,14 +144,17 @@ void RankJoin::check_one_job() const {
         return world ? std::to_string(*world) : std::string("an unknown number of");
       };
       refuse(k,
-             fmt::format("is from a job of {} ranks, but {} is from a job of {}",
+             fmt::format("this trace is from a job of {} ranks, but {} is from a job of {}",
                          text(trace(k).world_size), ranks_[0].file, text(first_world)),
              "Give ranks of one job");
     }
     if (first_world && rank(k) >= *first_world && !trace(0).world_at_least) {
-      refuse(k, fmt::format("is from rank {} in a world of {}", rank(k), *first_world),
-             *first_world == 1 ? "Each of these is a job of its own; import them one at a time"
-                               : "Give ranks of one job");
+      refuse(k,
+             fmt::format("this trace is from rank {}, but its job has {} ranks, numbered from 0",
+                         rank(k), *first_world),
+             *first_world == 1
+                 ? "Each of these traces is from a job of its own; import them one at a time"
+                 : "Give ranks of one job");
     }
     if (trace(k).step != trace(0).step) {
       refuse(k,
@@ -160,7 +164,8 @@ void RankJoin::check_one_job() const {
     if (!same(workload(k).parameters, workload(0).parameters)) {
       refuse(
           k,
-          fmt::format("its {} parameters are not the {} of {}: another model, so another job",
+          fmt::format("this trace has {} parameters that differ from the {} of {}, so it is from "
+                      "another model",
                       workload(k).parameters.size(), workload(0).parameters.size(), ranks_[0].file),
           "Give ranks of one job");
     }
@@ -173,12 +178,13 @@ void RankJoin::match() {
   CollectiveMatch matched = match_collectives(traces);
   if (!matched.mismatch.empty()) {
     refuse(matched.mismatched_rank,
-           fmt::format("its collectives are not those of {}: {}", ranks_[0].file, matched.mismatch),
+           fmt::format("the collectives of this trace differ from the collectives of {}: {}",
+                       ranks_[0].file, matched.mismatch),
            "Give traces of one step of one job, each recorded to the step's end");
   }
   if (matched.left_out > 0)
     result_.warnings.push_back(fmt::format(
-        "{} collectives are in the recordings of some ranks alone, by their numbers; they "
+        "{} collectives were recorded only by some ranks, as their sequence numbers show; they "
         "are left out",
         matched.left_out));
   collectives_ = std::move(matched.collectives);
@@ -192,7 +198,8 @@ void RankJoin::match() {
                                     return a.bytes == b.bytes;
                                   });
     if (!alike) {
-      refuse(k, fmt::format("its buckets are not those of {}", ranks_[0].file),
+      refuse(k,
+             fmt::format("the buckets of this trace differ from the buckets of {}", ranks_[0].file),
              "Give traces of one step of one job");
     }
   }
@@ -208,10 +215,10 @@ void RankJoin::check_causes() const {
       const std::int64_t early_ns = one.last_arrival_ns() - one.end_ns[k];
       if (early_ns <= kClockDoubt_ns) continue;
       refuse(k,
-             fmt::format("its {} ended {:.3f} ms before rank {} had begun it, whatever its clock, "
-                         "so it is from another step than the other inputs",
-                         one.operation, static_cast<double>(early_ns) / 1e6,
-                         rank(one.last_to_arrive())),
+             fmt::format(
+                 "{} in this trace ended {:.3f} ms before rank {} had begun it, however the clocks "
+                 "are set, so this trace is from another step than the other inputs",
+                 one.operation, static_cast<double>(early_ns) / 1e6, rank(one.last_to_arrive())),
              "Give traces of one run, recorded at the same step");
     }
   }

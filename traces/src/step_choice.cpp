@@ -59,9 +59,11 @@ std::vector<Candidate> complete_steps(const TraceRecords& records, const std::st
   return candidates;
 }
 
-/// The candidate with the lower median of backward times, and the sentence that reports it. Only
-/// the last micro-batch ends a step. Without a following step, the period is unknown, so such a
-/// candidate is avoided.
+/// Chooses the recorded pass whose backward time is the median (with an even number, the lower of
+/// the two in the middle), and words the sentence that reports it. Only passes that end a step are
+/// considered, which is the last micro-batch under accumulation. If any of them is followed by
+/// another step, only followed ones are considered, because otherwise the time from step to step is
+/// unknown.
 std::pair<Candidate, std::string> median_step(const std::vector<Candidate>& candidates,
                                               const std::string& names) {
   const std::size_t count = candidates.size();

@@ -172,7 +172,7 @@ export class Workbench {
       onsubmit: (/** @type {Event} */ event) => event.preventDefault()
     };
     const panel = html('form', looks, jobSet, this.cluster.element, this.settings.element, command);
-    // The cap stands above the answer, next to what it changes.
+    // The slider for the bucket cap stands directly above the answer, so that both are in view while it moves.
     const bar = html('div', {class: 'strip'}, this.settings.cap, this.#status, this.#refusal);
     const beside = html('div', {class: 'beside'}, bar, this.#answer.element);
     return html('main', {class: 'workbench'}, question(), html('div', {class: 'bench'}, panel, beside));

@@ -276,11 +276,11 @@ TEST_CASE("uncertainty: the basis of a band, in words") {
         "low to high is the middle 80 % of errors on 14 logs of NVLink nodes. Each cluster was "
         "predicted without its own");
   CHECK(band_evidence(of_kind(IntraKind::pcie)) ==
-        "low to high is the middle 80 % of errors on 12 tables of 9 PCIe machines (widened by "
-        "half, being few). Each cluster was predicted without its own");
+        "low to high is the middle 80 % of errors on 12 tables of 9 PCIe machines, an interval "
+        "widened by half because they are few. Each cluster was predicted without its own");
   CHECK(band_evidence(of_kind(IntraKind::pcie, 2)) ==
-        "low to high is the middle 80 % of errors on 5 logs over InfiniBand (widened by half, "
-        "being few). Each cluster was predicted without its own");
+        "low to high is the middle 80 % of errors on 5 logs over InfiniBand, an interval widened "
+        "by half because they are few. Each cluster was predicted without its own");
   Cluster cluster = calibrated(of_kind(IntraKind::nvlink));
   CHECK(band_evidence(cluster) ==
         "low to high is the 80 % interval of measured times, from 1 log of this cluster");

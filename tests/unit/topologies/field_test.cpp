@@ -363,7 +363,8 @@ TEST_CASE("matrix: a GPU named in the text is used, and cannot be contradicted")
 TEST_CASE("matrix: one cut on the right, and one without NVLink in its legend") {
   const std::string cut = "\tGPU0\tGPU1\nGPU0\tX\tSYS\nGPU1\tSYS\tX\nGPU2\tSYS\tSYS\n";
   CHECK(mentions(complaint_of([&] { described_machine(cut, "gpu:A100"); }),
-                 "a row of GPU2 behind 2 columns. The matrix was cut off on the right"));
+                 "this line is the row of GPU2, but the matrix has columns for only 2 devices. The "
+                 "matrix was cut off on the right"));
   const std::string plain = "\tGPU0\tGPU1\nGPU0\tX\tSYS\nGPU1\tSYS\tX\n\nLegend:\n\n";
   const std::string pix = "  PIX  = Connection traversing at most a single PCIe bridge\n";
   const std::string nv = "  NV#  = Connection traversing a bonded set of # NVLinks\n";

@@ -111,7 +111,7 @@ TEST_CASE("workload of an archive: the traces of several ranks are joined") {
   CollectedJob twice(2, {0, 1});
   twice.add(ArchiveKind::trace, "traces/again.json", trace_of_rank(1, 2), 1);
   CHECK(mentions(twice.complaint(),
-                 "traces/again.json: is from rank 1, but so is traces/rank1.json"));
+                 "traces/again.json: this trace is from rank 1, but so is traces/rank1.json"));
   CollectedJob unnamed(2, {0});
   unnamed.add(ArchiveKind::trace, "traces/other.json", trace_of_rank(1, 2));
   CHECK(mentions(unnamed.complaint(), "the manifest does not say which rank it is from"));

@@ -156,8 +156,8 @@ TEST_CASE("rank group: an all-reduce may end at most 100 us before another rank 
     return clock_complaint({rank(0, first), rank(1, second)});
   };
   CHECK(told(100'000) == "");
-  CHECK(told(100'001).find("rank0.json: its allreduce ended 0.100 ms before rank 1 had begun it") ==
-        0);
+  CHECK(told(100'001).find(
+            "rank0.json: allreduce in this trace ended 0.100 ms before rank 1 had begun it") == 0);
 }
 
 TEST_CASE("rank group: collectives that reduce nothing may leave early") {

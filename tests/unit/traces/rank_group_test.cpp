@@ -210,17 +210,20 @@ TEST_CASE("rank group: inputs that do not belong together are refused with file 
   };
   const auto trace = [](RankImport& rank) -> RankTrace& { return *rank.imported.rank_trace; };
   const std::vector<Case> cases = {
-      {[](auto& r) { r[1] = rank_import(2); }, "rank2.json: is from rank 2, but so is rank2.json"},
-      {[&](auto& r) { trace(r[1]).world_size = 8; }, "rank1.json: is from a job of 8 ranks"},
+      {[](auto& r) { r[1] = rank_import(2); },
+       "rank2.json: this trace is from rank 2, but so is rank2.json"},
+      {[&](auto& r) { trace(r[1]).world_size = 8; },
+       "rank1.json: this trace is from a job of 8 ranks"},
       {[&](auto& r) { trace(r[1]).world_size.reset(); }, "a job of an unknown number of ranks"},
-      {[&](auto& r) { trace(r[2]).rank = 3; }, "is from rank 3 in a world of 3"},
+      {[&](auto& r) { trace(r[2]).rank = 3; }, "is from rank 3, but its job has 3 ranks"},
       {[&](auto& r) { trace(r[2]).rank = -1; }, "rank -1"},
       {[&](auto& r) { trace(r[2]).rank = std::int64_t{1} << 40; }, "rank 1099511627776"},
       {[&](auto& r) { trace(r[1]).rank.reset(); }, "does not say which rank it is"},
       {[&](auto& r) { trace(r[1]).step = "ProfilerStep#9"; }, "holds ProfilerStep#9, but"},
       {[](auto& r) { r[1].imported.rank_trace.reset(); }, "is not a profiler trace"},
-      {[](auto& r) { r[1].imported.workload.parameters.pop_back(); }, "its 2 parameters are not"},
-      {[](auto& r) { r[1].imported.workload.parameters[0].shape = {{7}}; }, "another model"},
+      {[](auto& r) { r[1].imported.workload.parameters.pop_back(); },
+       "this trace has 2 parameters that differ from"},
+      {[](auto& r) { r[1].imported.workload.parameters[0].shape = {{7}}; }, "from another model"},
       {[&](auto& r) { trace(r[1]).collectives.clear(); }, "0 of allreduce in the step, not 1"},
       {[&](auto& r) { trace(r[1]).collectives.push_back(trace(r[1]).collectives.back()); },
        "2 of allreduce in the step, not 1"},
@@ -231,11 +234,11 @@ TEST_CASE("rank group: inputs that do not belong together are refused with file 
       {[&](auto& r) { trace(r[2]).collectives.back().bytes = Bytes(124); },
        "124 bytes in allreduce 0, not 120"},
       {[](auto& r) { r[2].imported.workload.recorded_with.collectives.clear(); },
-       "its buckets are not those of"},
+       "the buckets of this trace differ from the buckets of"},
       {[&](auto& r) {
          for (auto& rank : r) trace(rank).world_size = 1;
        },
-       "Each of these is a job of its own"},
+       "Each of these traces is from a job of its own"},
   };
   for (std::size_t k = 0; k < cases.size(); ++k) {
     CAPTURE(k);

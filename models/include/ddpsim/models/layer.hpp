@@ -90,12 +90,14 @@ struct Layer {
   std::int64_t kept = 0;
   /// Bytes per sample that stay in addition: indices of maxima, masks of dropout.
   std::int64_t kept_bytes = 0;
-  /// False for the first layer: nothing needs the gradient of the model's input.
+  /// Whether backward needs the gradient of the layer's input. False for the first layer: nothing
+  /// needs the gradient of the model's input.
   bool data_gradient = true;
-  /// Whether backward runs this layer. False if neither it nor any earlier layer trains, or if
-  /// nothing reads its output.
+  /// Whether backward runs this layer. False if neither the layer nor any layer before it has
+  /// trainable parameters, or if nothing reads the layer's output.
   bool reached = true;
-  /// False if backward reaches the layer but no earlier layer trains.
+  /// Whether a layer before this one has trainable parameters, so that backward goes on to it.
+  /// False: backward stops here and does not compute the gradient of the layer's input.
   bool passes_on = true;
   bool trains = true;             ///< whether its weight is trainable, not frozen
   bool single_precision = false;  ///< autocast keeps it in fp32 (LayerNorm, softmax, loss)

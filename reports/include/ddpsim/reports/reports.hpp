@@ -30,7 +30,8 @@
 
 namespace ddpsim {
 
-/// What a report says besides its result.
+/// What every report contains in addition to its result: the job, where its inputs come from, and
+/// how sure the result is, with warnings.
 struct ReportContext {
   /// The job as asked for. An answer may be about other settings of it.
   Job job;

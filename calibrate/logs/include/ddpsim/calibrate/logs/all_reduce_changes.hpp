@@ -15,7 +15,7 @@
 
 namespace ddpsim {
 
-/// Times of a log for one number of ranks.
+/// The all-reduce times in a log that were measured with one number of ranks.
 struct LoggedAllReduces {
   int ranks = 0;  ///< 0: not stated in the log
   std::vector<std::pair<Bytes, Duration>> out_of_place;

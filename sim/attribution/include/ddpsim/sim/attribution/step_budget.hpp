@@ -49,11 +49,11 @@ class StepBudget {
   std::array<Duration, kBudgetParts> times_{};
 };
 
-/// Budget of rank 0 in a simulated step.
+/// How rank 0 spends a simulated step.
 StepBudget budget_of(const StepTimes& times);
 
-/// Budget of the recorded step. Waits for launches are known if the recording shows the host
-/// (Recorded::launch_waits). A wait in a collective counts as communication, although a single
+/// How the GPU spent the recorded step. Waits for launches are known if the recording shows the
+/// host (Recorded::launch_waits). A wait in a collective counts as communication, although a single
 /// recorded rank may in fact have waited for other ranks. Absent without a recorded iteration.
 std::optional<StepBudget> budget_of(const Recorded& recorded);
 

@@ -44,7 +44,7 @@ struct StepSpread {
 
 /// The steps may be in any order. Absent for fewer than two.
 std::optional<StepSpread> step_spread(const std::vector<Duration>& steps);
-/// Spread of the recorded steps whose period is known.
+/// How the recorded steps vary whose time from start to start of the next step is known.
 std::optional<StepSpread> step_spread(const Recorded& recorded);
 
 }  // namespace ddpsim

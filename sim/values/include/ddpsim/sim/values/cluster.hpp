@@ -183,12 +183,14 @@ struct Cluster {
   /// Load that the channels put on the links; the cost model never exceeds what the links carry.
   /// Absent for one rank, or if the cluster is only described by its numbers. Copies share it.
   std::shared_ptr<const LinkLoads> loads;
-  /// The same with all nodes under one leaf switch. Present if nobody stated the share of traffic
-  /// that leaves a leaf and the network above is narrow; `loads` then has one leaf per node.
+  /// Load of the links if all nodes were under one leaf switch: the best case. Present only if the
+  /// cluster does not say which nodes share a leaf, and the links above leaves are oversubscribed.
+  /// `loads` then assumes a leaf switch for each node: the worst case.
   std::shared_ptr<const LinkLoads> loads_under_one_leaf;
-  /// The same with each node's neighbours in rank order under other leaves. Present if the leaves
-  /// are known, the network above them is narrow, and nobody stated the order of ranks; `loads`
-  /// then has them in order.
+  /// Load of the links if nodes that follow each other in rank order were under different leaf
+  /// switches: the worst case. Present only if the leaf switches are known, the links above them
+  /// are oversubscribed, and the cluster does not say how ranks are placed. `loads` then assumes
+  /// that such neighbours share a leaf switch: the best case.
   std::shared_ptr<const LinkLoads> loads_scattered;
   /// The numbers are confirmed by a log.
   bool verified = false;
@@ -199,7 +201,7 @@ struct Cluster {
   std::vector<Price> prices;  ///< latest first; empty if unknown
   /// Absent if no log of this cluster was fitted. Copies share it, whatever their number of nodes.
   std::shared_ptr<const Calibration> calibration;
-  /// The same for gloo.
+  /// Absent if no gloo log of this cluster was fitted.
   std::shared_ptr<const GlooCalibration> gloo;
   /// Smaller clusters made of some of its nodes or GPUs, for process groups of fewer ranks. One
   /// entry per size asked for; empty if nodes differ.

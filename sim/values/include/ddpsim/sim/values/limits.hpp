@@ -8,8 +8,8 @@
 
 namespace ddpsim {
 
-/// Gradients that one step computes: parameters times micro-batches. If every rank is simulated by
-/// itself, also times the ranks.
+/// Gradients that one step computes: parameter tensors times micro-batches. If every rank is
+/// simulated by itself, also times the number of ranks.
 inline constexpr std::int64_t kMostGradientsOfAStep = 10'000'000;
 /// Buckets of one step. Each is simulated as a collective of its own.
 inline constexpr std::size_t kMostSimulatedBuckets = 100'000;

@@ -1,23 +1,25 @@
-// Multi-GPU overhead: what several GPUs add to a step apart from communication, DDP's copies and
-// DDP's host time. Each term is a share of compute.
+// Multi-GPU overhead: the time that several GPUs add to a step, apart from communication, DDP's
+// copies and DDP's host time. Each term is a share of the step's compute time. The names in the
+// formula are fields of RankSlowdown.
 //
 //   slowest GPU   gpu_spread * E[largest of n standard normals]   all ranks wait for it
 //   unexplained   one_gpu                                         under DDP on one GPU
 //                 several_gpus + several_nodes * (1 - 1/nodes)    on several ranks
 //                   + per_doubling * log2(nodes)
 //
-// The unexplained part belongs to the micro-batch that all-reduces. Steps that accumulate many
-// micro-batches lose only the slowest GPU's part. BERT-large on 8 A100s loses 1.1 to 2.3 % with 32
+// The unexplained part is lost once per step, in the micro-batch whose gradients are all-reduced.
+// So a step that accumulates many micro-batches loses little more than the wait for the slowest
+// GPU. BERT-large on 8 A100s loses 1.1 to 2.3 % with 32
 // to 64 micro-batches (NVIDIA DeepLearningExamples), Megatron on 2 to 16 B200s 0.4 to 3.6 % with
 // 32.
 //
-// GPUs of one model compute at lasting speeds of their own, and the fastest ones wait. Each of 392
-// V100s repeated a matrix product within 0.12 %, while they differed from each other by 2.0 %
-// (hal-uw/blox-pal, TACC Longhorn). The spread follows power, so memory-bound kernels hardly vary
-// (0.03 to 0.1 %).
+// GPUs of one model differ in speed, and the same GPU stays slow or fast. The faster ones wait. On
+// 392 V100s, the time of a matrix product varied by 0.12 % on one GPU, and by 2.0 % between GPUs
+// (hal-uw/blox-pal, TACC Longhorn). GPUs differ when power limits them, so memory-bound kernels
+// hardly vary (0.03 to 0.1 %).
 //
-// All terms are concave in the number of ranks. A recording made within a job already contains its
-// part of this.
+// All terms are concave in the number of ranks. A step that was recorded on several GPUs already
+// contains their overhead, so only the difference is added (recorded_shares).
 #pragma once
 
 #include "ddpsim/sim/values/cluster.hpp"
