@@ -73,8 +73,8 @@ KINDS = {
     "hidden": "",
 }
 
-# Words that are never hidden: those of the file formats, and common names of folders. A user, a host or a folder with
-# such a name identifies nobody.
+# Words that are never hidden: those of the file formats, and common names of folders. If a user, a host or a folder
+# has one of these names, the name identifies nobody.
 OWN_WORDS = set(
     """root user node host localhost rank ranks group device float half sum size count type time on all reduce in out of
     place name true false gpu cuda nccl gloo no ddpsim real measured measurement timeline step forward backward
@@ -280,7 +280,7 @@ class Redactor:
         return written if shown == text else shown if text is written else json.dumps(shown)[1:-1]
 
     def remembered(self, written, but=frozenset()):
-        """The same as json_text, with a cache, because traces repeat their texts."""
+        """The result of json_text, from a cache if possible, because traces repeat their texts."""
         before, known = self.count, self.shown_before.get((written, but))
         if known is None:
             shown = self.json_text(written, but)

@@ -27,8 +27,8 @@ ROWS = {
 OTHERS = ("ErrorDocument", "SweepPoint")
 # Base classes of answers that need more than Answer (python/ddpsim/_answer.py).
 BASES = {"Workload": "Imported", "CalibrateResult": "File"}
-# Answers that are printed line by line: their description, the key for all lines after the first, and the class of such
-# a line.
+# Answers that are printed line by line: their description, the key for all lines after the first, and the class of these
+# lines.
 LINES = {"SweepResult": ("a sweep: the keys of its first line, and its points", "points", "SweepPoint")}
 # A method that returns a generated class, and the answers that have it. It cannot be in python/ddpsim/_answer.py.
 TIMELINE = '''

@@ -34,7 +34,8 @@ using Which = std::vector<bool>;  ///< by gloo_constants(): those that are fitte
 
 struct GlooSolution {
   GlooLinks links;
-  /// By gloo_constants(); kHostsApart if the points say nothing.
+  /// Standard deviation of the logarithm of each constant, in the order of gloo_constants().
+  /// kHostsApart if the points say nothing about it.
   std::vector<double> deviation;
 };
 
@@ -57,7 +58,8 @@ class GlooSolver {
   }
   /// Uses the points that are `in`, and starts at `from`.
   GlooSolution solve(const Which& fitted, const std::vector<bool>& in, const GlooLinks& from) const;
-  /// The same, only for the constants that the points determine.
+  /// Fits only the constants that the points determine, and sets `told` for them. Uses the points
+  /// that are `in`.
   GlooSolution solve_told(const std::vector<bool>& in, Which& told) const;
 
  private:

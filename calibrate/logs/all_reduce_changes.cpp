@@ -13,7 +13,8 @@ namespace {
 
 /// A size other than the largest is compared if it changed at least by this factor.
 constexpr double kClearlyOther = 1.2;
-/// It must also have changed this many times as much as the largest size.
+/// A size other than the largest is compared only if it also changed this many times as much as the
+/// largest size.
 constexpr double kTimesMore = 2;
 
 using TimesBySize = std::map<Bytes, std::vector<Duration>>;

@@ -27,9 +27,11 @@
 namespace ddpsim {
 namespace {
 
-/// Times the cost model: 10 % above the slowest valid machine.
+/// A log is too slow if it takes this many times as long as the cost model predicts. The slowest
+/// valid machine is 10 % faster.
 constexpr double kTooSlow = 2;
-/// The same within one NVLink node, where half the links give 2.
+/// The limit of slowness within one NVLink node. If half of the links are down, a log takes twice
+/// the predicted time.
 constexpr double kTooSlowNvlink = 1.5;
 /// Bytes of an element; sizes counted in elements take this many times as long.
 constexpr double kFloat = 4;
@@ -95,7 +97,8 @@ bool has_plugin(const Network& network) {
   return network.kind != NetworkKind::none && !through_sockets(network);
 }
 
-/// The same machine with a part unused, and the meaning if that explains the log.
+/// A machine with a part of its links or NICs unused. `words` says what that means, if the log fits
+/// this machine.
 struct MachineWithout {
   Cluster cluster;
   std::string words;

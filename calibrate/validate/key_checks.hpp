@@ -28,7 +28,7 @@ class KeyChecks {
   // Shared by the messages about keys.
   [[noreturn]] void fail(const std::string& place, std::string message, Hint hint) const;
   [[noreturn]] void fail(std::uint32_t line, std::string message, Hint hint) const;
-  /// As it is typed: FILE:KEY, quoted if a shell needs it.
+  /// The argument as a user types it: FILE:KEY, quoted if a shell needs it.
   std::string typed(const StepKey& key, std::string_view unit = "") const;
   std::string typed(std::string_view name, std::string_view unit) const;
   const char* noun() const;

@@ -23,7 +23,7 @@ inline constexpr std::size_t kMostStepKeys = 64;
 struct ReadingRecord {
   int rank = -1;     ///< the process that wrote it; negative: unknown
   double step = -1;  ///< as the process counts it; negative: unknown
-  /// It has a time of loading data and a time, but nothing from a training.
+  /// Whether the line has a time and a time of loading data, but nothing else from a training.
   bool bare = false;
 };
 

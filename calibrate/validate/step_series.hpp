@@ -18,8 +18,8 @@ struct TwoKindsOfSteps {
 /// Absent if the values are of one kind, or alternate (every fourth step takes longer).
 std::optional<TwoKindsOfSteps> two_kinds_of_steps(const std::vector<double>& seconds);
 
-/// The same if the first `front` values all took longer than the rest. A true warm-up is short, or
-/// decreases.
+/// Calls the first `front` values one kind of steps and the rest the other. Absent unless all of
+/// the first took longer than the rest. A true warm-up is short, or its steps get shorter.
 std::optional<TwoKindsOfSteps> two_kinds_of_steps(const std::vector<double>& seconds,
                                                   std::size_t front);
 

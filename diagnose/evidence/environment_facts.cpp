@@ -78,7 +78,7 @@ bool take_listed(std::string_view line, const std::string& place, EnvironmentFac
       value.back() == value.front())
     value = value.substr(1, value.size() - 2);
   else if (name != "NCCL_NET" && value.find_first_of(" \t") != std::string_view::npos)
-    // It is a sentence that begins with a setting; only names of networks contain blanks.
+    // The line is a sentence that begins with a setting; only names of networks contain blanks.
     return false;
   ++facts.listed;
   take_launcher(name, value, facts);

@@ -60,8 +60,8 @@ bool lists_variables(const Evidence& evidence) {
   return printed && evidence.nccl.variables_read();
 }
 
-/// Whether ranks that write to one file cut into each other's lines. The content of such a line
-/// belongs to neither.
+/// Whether a line holds two lines of ranks that write to one file at the same time. Its content
+/// belongs to neither rank.
 bool holds_two_lines(std::string_view line) {
   constexpr std::string_view kMark = " NCCL INFO ";
   const std::size_t first = line.find(kMark);

@@ -22,7 +22,7 @@ std::string upper_word(std::string_view text);
 
 /// The device of that name, created by its first line. Null if there are too many.
 PcieDevice* device_named(const std::string& name, const std::string& place, MachineFacts& facts);
-/// The same for a port, "mlx5_0/1".
+/// The NIC port of that name ("mlx5_0/1"), created by its first line. Null if there are too many.
 NicPort* port_named(const std::string& name, const std::string& place, MachineFacts& facts);
 /// Keeps the first MTU that is stated for an interface or port.
 void keep_mtu(std::string_view interface, std::string_view value, const std::string& place,

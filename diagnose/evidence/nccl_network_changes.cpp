@@ -211,7 +211,7 @@ void add_gpudirect(const NcclFacts& before, const NcclFacts& after,
                    std::vector<Finding>& findings) {
   if (add_gpudirect_of_nics(before, after, findings)) return;
   const auto share = gpudirect_shares(before, after);
-  // Another network has other reasons.
+  // If the network itself changed, it is the reason, not GPUDirect RDMA.
   if (!share || network_names(before) != network_names(after)) return;
   const bool fewer = share->after < share->before - 0.01;
   if (!fewer && share->after < share->before + 0.01) return;

@@ -80,7 +80,7 @@ const ObjectType& collected_file_type() {
           .may_have("node", {ValueType::Kind::integer},
                     "the node it is from; none where it is from all")
           .may_have("key", {ValueType::Kind::text},
-                    "which column step times stand in, as --step-time stated it: KEY or KEY=UNIT");
+                    "the column of step times, as given to --step-time: KEY or KEY=UNIT");
   return type;
 }
 

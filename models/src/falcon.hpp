@@ -23,7 +23,8 @@ struct FalconShape {
   std::int64_t vocabulary = 0;
   bool parallel = true;    ///< attention and feed-forward read the same input
   bool two_norms = false;  ///< a norm for each parallel branch
-  bool rotary = true;      ///< false: distance biases
+  /// Whether positions are rotary embeddings. False: biases by distance (ALiBi).
+  bool rotary = true;
   bool bias = false;
   bool tied = true;
   DecoderHead head;

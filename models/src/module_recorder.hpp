@@ -79,7 +79,8 @@ class ModuleRecorder {
   /// Puts the module's weight, and its bias if it has one, at this place of the definition order,
   /// whenever it runs.
   void define_module(const std::string& name, bool bias);
-  void define_parameter(const std::string& name);  ///< the same for a single parameter
+  /// Puts a single parameter at this position of the definition order.
+  void define_parameter(const std::string& name);
   std::size_t defined() const { return model_.parameters.size(); }
   /// Reorders the parameters from `first` on by the order in which their modules are defined.
   /// `order` lists modules or parameters below `prefix`, separated by blanks. Names that do not
@@ -129,11 +130,11 @@ class ModuleRecorder {
   void rms_norm(const std::string& name);
   void rms_norm(const std::string& name, const std::vector<std::int64_t>& shape);
   void linear(const std::string& name, std::int64_t out, bool bias = true);
-  /// The same, with the given parameter names.
+  /// A Linear whose parameters have the given names.
   void linear_of(const std::string& weight, const std::string& bias, std::int64_t out);
   /// A product with a parameter of shape [in, out].
   void matmul(const std::string& parameter, std::int64_t out);
-  /// Like `linear`, for a module that may have run before.
+  /// A Linear whose module may have run before.
   void linear_again(const std::string& name, std::int64_t out, bool bias);
   /// Adds a parameter that the last module reads too: a scale, a learned position, an expert's
   /// bias.
@@ -148,7 +149,7 @@ class ModuleRecorder {
   void conv1d_addmm(const std::string& name, std::int64_t out);
   /// Defines a weight that `look_up` and `tied_linear` use.
   std::size_t embedding(const std::string& name, std::int64_t rows, std::int64_t features);
-  /// The same for a table that is a parameter without a module.
+  /// Defines a weight for `look_up` and `tied_linear` that is a parameter without a module.
   std::size_t table(const std::string& name, std::int64_t rows, std::int64_t features);
   /// Looks up one row per position of the activation.
   void look_up(std::size_t embedding);
@@ -165,8 +166,8 @@ class ModuleRecorder {
   /// Scores, softmax and weighted sum of `heads` heads over `keys` positions. Each function runs
   /// its own kernel (no fused attention).
   void attention(const std::string& name, std::int64_t heads, std::int64_t keys);
-  /// The same, or one fused kernel if the recorder was made for it. The activation holds the
-  /// queries, and the output has the same size.
+  /// Attention that runs as separate kernels, or as one fused kernel if the recorder was made for
+  /// it. The activation holds the queries, and the output has the same size.
   void attention(const std::string& name, const AttentionHeads& shape);
   /// A product with `keys` other rows in each of `heads` heads. The activation becomes the scores.
   void score(const std::string& name, std::int64_t heads, std::int64_t features, std::int64_t keys);
@@ -210,7 +211,7 @@ class ModuleRecorder {
   /// Sum with a branch. Backward sums the gradients of the two uses of the branch point, and reads
   /// neither value.
   void add(const std::string& name);
-  /// The same, written into the other branch's memory.
+  /// Sum with a branch, written into the memory of that branch.
   void add_in_place(const std::string& name) {
     elementwise(name, {.forward = 3, .backward = 3, .kept = 0});
     model_.layers.back().sums_branches = true;

@@ -252,7 +252,7 @@ std::string_view model_named_by(const Workload& workload) {
   return name.substr(name.rfind(' ') + 1);
 }
 
-/// The same model, with the workload's frozen parameters.
+/// The model with the parameters frozen that are frozen in the workload.
 Model trained_as(Model model, const Workload& workload) {
   for (std::size_t i = 0; i < model.parameters.size(); ++i)
     model.parameters[i].frozen = workload.parameters[i].frozen;

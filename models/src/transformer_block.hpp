@@ -79,7 +79,7 @@ struct AttentionModules {
   std::int64_t head_features = 0;
   /// Features of each head that are rotated by position; 0: none.
   std::int64_t rotated = 0;
-  /// Without a `key`, it computes queries, keys and values together.
+  /// Without a `key`, one product computes queries, keys and values together.
   LinearModule query;
   LinearModule key;
   LinearModule value;

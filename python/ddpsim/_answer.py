@@ -67,7 +67,7 @@ class Answer(Record):
 
     @property
     def command(self) -> str:
-        """The same call as a command line for a shell."""
+        """The call that gave this answer, as a command line for a shell."""
         return self.arguments.shown(shlex.join(["ddpsim", *self.arguments.words()]))
 
     @functools.cached_property

@@ -43,7 +43,8 @@ class Device {
 
   /// Memory filled with zeros. It stays valid until release_memory.
   virtual Region allocate(Dtype dtype, std::int64_t elements) = 0;
-  /// The same in host memory that the compute stream can copy to and from.
+  /// Host memory filled with zeros that the compute stream can copy to and from. It stays valid
+  /// until release_memory.
   virtual Region allocate_on_host(Dtype dtype, std::int64_t elements) = 0;
   virtual void fill(Region region, double value) = 0;
   virtual std::vector<double> read(Region region) = 0;

@@ -38,7 +38,7 @@ std::vector<ElementRange> checked_parts(std::int64_t elements);
 
 /// Value of the rank's own gradient in this micro-batch.
 double contribution(int rank, int ranks, const CheckedPart& part);
-/// Average over the ranks that have such a gradient, summed over all micro-batches.
+/// Average of the gradient over the ranks that have this gradient, summed over all micro-batches.
 double expected_average(
     int ranks, CheckedPart part,
     const std::function<bool(int rank)>& has_gradient = [](int) { return true; });

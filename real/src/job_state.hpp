@@ -47,7 +47,8 @@ class JobState {
   /// Ends the job. The first reason is kept. It may have come over the network, so it is shortened
   /// and made printable.
   void end(const std::string& reason);
-  /// The same for a reason that a rank gives for its own failure.
+  /// Ends the job with the reason that a rank gives for its own failure. `was_told` is true
+  /// afterwards.
   void end_as_told(const std::string& reason);
   bool was_told() const { return told_; }
   bool ended() const { return !reason_.empty(); }

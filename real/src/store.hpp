@@ -30,8 +30,8 @@ class JobEnded : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The same error, received from rank 0. If a launcher started the ranks, another process reports
-/// it.
+/// The job cannot continue, and rank 0 said why. If a launcher started the ranks, the process where
+/// it failed reports the reason.
 class SaidElsewhere : public JobEnded {
  public:
   using JobEnded::JobEnded;
@@ -96,8 +96,8 @@ class StoreClient {
   std::string end_job(const std::string& reason) noexcept;
   /// The reason why the job ended, if rank 0 answers within half a second; otherwise empty.
   std::string why_ended() noexcept;
-  /// The same without waiting, from any thread. Also empty while another call waits for rank 0,
-  /// because that call will get the reason.
+  /// The reason why the job ended, without waiting for rank 0; may be called from any thread. Also
+  /// empty while another call waits for rank 0, because that call will get the reason.
   std::string why_ended_if_free() noexcept;
   /// Tells rank 0 that this rank is done and leaves. Never throws.
   void leave() noexcept;

@@ -387,7 +387,8 @@ void StoreServer::await_apart() {
     std::this_thread::sleep_for(kLook);
 }
 
-/// Its connections close a moment before the process ends, so this looks several times.
+/// How the process apart ended. Its connections close a moment before the process ends, so this
+/// looks several times.
 std::string StoreServer::end_of_apart() {
   constexpr int kLooks = 50;
   for (int i = 0; i < kLooks && !apart.has_ended(); ++i) std::this_thread::sleep_for(kLook);

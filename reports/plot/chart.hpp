@@ -122,7 +122,8 @@ struct Chart {
 /// One SVG document, the same bytes for the same chart: no script, no font, nothing loaded, light and dark.
 std::string svg(const Chart& chart);
 
-/// The same with several charts, row by row in `columns` columns. Title, verdict, description and notes are the first one's.
+/// One SVG document with several charts, row by row in `columns` columns. Title, verdict, description and notes come
+/// from the first chart.
 std::string svg(const std::vector<Chart>& charts, std::size_t columns);
 
 }  // namespace ddpsim::plot

@@ -19,8 +19,8 @@ std::string as_note(std::string provenance);
 
 /// The verdict, then "y (… to …) against x (… to …)", every name and what is marked.
 std::string description_of(const plot::Chart& chart);
-/// The same of several charts. A chart without a caption shows the values of the first one on other axes, so only its axes
-/// are described.
+/// Describes several charts. A chart without a caption shows the values of the first chart on other axes, so only its
+/// axes are described.
 std::string description_of(const std::vector<plot::Chart>& charts);
 
 }  // namespace ddpsim

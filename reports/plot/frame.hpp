@@ -61,9 +61,9 @@ Frame frame_for(const Chart& chart, const Margins& margins, double left, double 
 bool ends_at_the_right(const Series& series, const Chart& chart);
 /// Distance from the frame to the names on its right: intervals stand in between.
 double names_from(const Chart& chart);
-/// Distance of the k-th of these intervals from the frame.
+/// Distance from the frame to the k-th interval on its right.
 double interval_at(std::size_t k);
-/// Room for a marker in front of such a name.
+/// Room for a marker in front of a name on the right of the frame.
 inline constexpr double kNameSample = 16;
 
 /// Grid and shades behind what is drawn.

@@ -41,7 +41,7 @@ class Scale {
   double share(double value) const;
   /// The inverse of `share`.
   double value_at(double share) const;
-  /// The same axis, made longer by these shares of its length.
+  /// This axis, made longer at its low and its high end by these shares of its length.
   Scale widened(double below, double above) const;
 
  private:

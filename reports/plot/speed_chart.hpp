@@ -16,7 +16,7 @@ namespace ddpsim {
 struct SpeedPoint {
   /// Only a sweep has several.
   std::string workload;
-  /// Its sizes make one line.
+  /// Family of clusters; the sizes of one family make one line.
   std::string family;
   /// Name of a cluster with a single size.
   std::string name;

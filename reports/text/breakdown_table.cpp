@@ -78,7 +78,7 @@ std::string breakdown_table(const StepTimes& times, const ReportContext& context
   const int bar_cells = std::clamp(style.width - kWithoutBar, 8, 30);
   const TimeUnit unit = unit_for(times.iteration);
   const int decimals = decimals_for(in_unit(times.iteration, unit) / kDetail);
-  // The same step if the replay error is attributed to collectives.
+  // How the step divides if the replay error is attributed to collectives.
   const StepTimes* other = corrections_differ(context.trust)
                                ? &context.trust.correction->all_communication.times
                                : nullptr;

@@ -21,8 +21,8 @@ std::string wait_clause(const ReportContext& context, const ReportedStep& step, 
 /// slowest".
 std::string waits_for_whom(const Job& job, BudgetPart part);
 
-/// The same as sentences before an answer: "The GPU waits …. " and, unless the answer says it, what
-/// helps. Empty without such a wait.
+/// Sentences that stand before an answer: what the GPU waits for most ("The GPU waits …. ") and,
+/// unless the answer says it, what helps. Empty without a wait that matters.
 enum class Help { said_here, in_the_answer };
 std::string wait_first(const ReportContext& context, const ReportedStep& step, int digits,
                        TimeUnit unit, Help help = Help::said_here);

@@ -23,9 +23,9 @@ constexpr std::array kCauseWords = {
     CauseWords{CauseClass::interference, "NCCL slows the kernels that run at the same time",
                "NCCL slows kernels that run at the same time less"},
     CauseWords{CauseClass::slow_rank, "One rank is slower than the others",
-               "The slowest rank is less far behind the others"},
+               "The others wait less for the slowest rank"},
     CauseWords{CauseClass::slow_node, "One node is slower than the others",
-               "The slowest node is less far behind the others"},
+               "The others wait less for the slowest node"},
     CauseWords{CauseClass::uneven_data, "Ranks have uneven batches",
                "Ranks have more even batches"},
     // Causes from settings that changed.

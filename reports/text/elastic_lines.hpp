@@ -14,7 +14,8 @@ std::string elastic_verdict(const ElasticAnswer& elastic, const TerminalStyle& s
 std::string elastic_table(const ElasticAnswer& elastic, const TerminalStyle& style);
 /// What restarts take, and which values are assumed.
 std::string elastic_lines(const ElasticAnswer& elastic, const TerminalStyle& style);
-/// The same for one of several candidates, in one paragraph.
+/// Goodput, checkpoint interval and ends of the job for one of several candidates, in one
+/// paragraph.
 std::string elastic_line(const ElasticAnswer& elastic, const std::string& label,
                          const TerminalStyle& style);
 

@@ -78,7 +78,7 @@ struct Losses {
   std::vector<LossCause> rows;
   /// One GPU's own step, then a time for each row.
   std::vector<std::string> times;
-  /// The same as percent of the step.
+  /// The entries of `times` as percent of the step.
   std::vector<std::string> shares;
 };
 

@@ -8,9 +8,9 @@
 
 namespace ddpsim {
 
-/// One such interval. It is a transfer (such as exposed_all_reduce or used_map), a wait for the
-/// last rank, or a copy to or from the host on a side stream (offload). A wait carries the reason
-/// why that rank was last.
+/// An interval in which a collective or a copy is active on rank 0. It is a transfer (such as
+/// exposed_all_reduce or used_map), a wait for the last rank, or a copy to or from the host on a
+/// side stream (offload). A wait carries the reason why that rank was last.
 struct CollectiveInterval {
   TimePoint start;
   TimePoint end;

@@ -21,7 +21,7 @@ Workload input_partly_there(Workload workload, double share);
 /// Removes the waits for launches from forward and backward, as if the host launched each pass at
 /// once.
 Workload launched_at_once(Workload workload);
-/// The same for the optimizer.
+/// Removes the waits for launches from the optimizer, as if the host launched it at once.
 Workload stepped_at_once(Workload workload);
 
 }  // namespace ddpsim

@@ -42,7 +42,8 @@ std::vector<Duration> transfers(const Workload& workload, const StepSample& step
   return shortest;
 }
 
-/// The same for the representative step, over the ranks that recorded such all-reduces in it.
+/// For each all-reduce of the representative step, the shortest time on any rank that recorded
+/// all-reduces of the same bytes in that step.
 std::vector<Duration> representative_transfers(const Workload& workload) {
   const Collectives& first = workload.recorded_with.collectives;
   std::vector<Duration> shortest = durations(first);

@@ -19,7 +19,8 @@ namespace {
 constexpr double kSameNodes = 7.0 / 8;  // at twice the size and beyond
 constexpr double kSameKind = 2.0 / 3;
 
-/// The same for whole published steps (tests/accuracy/published_pairs.py):
+/// Root mean square of the logarithm of measured over predicted time, for whole published steps
+/// (tests/accuracy/published_pairs.py):
 /// - between two sizes of one stack on several nodes 0.045 (50 pairs), between any two stacks there
 /// 0.13,
 /// - within one node 0.028 (90 pairs) and 0.053,

@@ -33,7 +33,8 @@ bool under_one_scheme(const WorkTime& a, const WorkTime& b) {
   return a.jobs.front().options().scheme == b.jobs.front().options().scheme;
 }
 
-/// The same source, and the same workload if the source belongs to one.
+/// The error of `work` from the source of `moved`, and for its workload if the source belongs to
+/// one workload. Null if there is none.
 const WorkTime::Moved* same_move(const WorkTime::Moved& moved, const WorkTime& work) {
   const auto found = std::ranges::find_if(work.moved, [&](const WorkTime::Moved& own) {
     return own.source == moved.source && own.workload == moved.workload;

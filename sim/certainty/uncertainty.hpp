@@ -17,14 +17,14 @@ inline constexpr Bytes kSmallAllReduce{32 * 1024};
 
 /// Band of an all-reduce of `size` on this cluster: from its calibration, or else from its kind.
 Band duration_band(const Cluster& cluster, Bytes size);
-/// The same for the fixed cost alone, and for the bandwidth alone. Both are 1 if NCCL reduces
-/// nothing.
+/// Band of the fixed cost of an all-reduce, and band of its time per byte. Both are 1 if NCCL
+/// reduces nothing.
 Band fixed_cost_band(const Job& job);
 Band bandwidth_band(const Job& job, Bytes largest);
 /// What the band rests on, as a sentence without a full stop.
 std::string band_evidence(const Cluster& cluster);
 
-/// Nodes in the largest published log over such a network with this generation of GPUs; two if
+/// Nodes in the largest published log with this kind of network and this generation of GPUs; two if
 /// there is none.
 int most_nodes_measured(const Cluster& cluster);
 

@@ -108,7 +108,8 @@ Job Job::with(CollectiveModel model) const {
   Job job = *this;
   const FlowModel* before = std::get_if<FlowModel>(&model_);
   const FlowModel* after = std::get_if<FlowModel>(&model);
-  // The same links keep their planner, which remembers its answers.
+  // If the links do not change, the network and its planner are kept, because the planner remembers
+  // its answers.
   const bool same_network = before != nullptr && after != nullptr &&
                             before->fabric == after->fabric &&
                             before->background == after->background;

@@ -366,9 +366,9 @@ class StepScheduler {
     streams_.hold_host_until(on_host(recorded, gradient), purpose, bucket);
   }
 
-  /// Converts such a time to the host's, from the start of the step. The host keeps its recorded
-  /// pace on any GPU, unless the recorded GPU held it up or launches now take longer. If no host
-  /// was recorded, it is assumed to be as far ahead on any GPU.
+  /// Converts a time on the backward clock to the host's time since the start of the step. The host
+  /// keeps its recorded pace on any GPU, unless the recorded GPU held it up or launches now take
+  /// longer. If no host was recorded, it is assumed to be as far ahead on any GPU.
   Duration on_host(Duration recorded, const GradientInterval& gradient) const {
     const Duration forward = recording_.recorded_forward();
     const Duration before = scaled((forward + recording_.backward()) * (micro_batches_ - 1));

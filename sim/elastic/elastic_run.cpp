@@ -207,7 +207,8 @@ class Run {
     lose_until(now_);
     if (!may_go_on) return ended(RunEnd::restarts_used_up);
     if (host_lost_) return ended(RunEnd::store_lost);
-    // The others see the first agent after it has stopped its workers and waits.
+    // The other agents see the restart of the first agent only after that agent has stopped its
+    // workers and waits.
     return restart(nodes > 1 && !felt ? 2 : 1);
   }
 

@@ -110,8 +110,8 @@ double within_shape(const Place& a, const Place& b) {
   return kOwn * kOwn * matern(a, b, kOfOwn);
 }
 
-/// The release of NCCL whose logs correct a place: its own, if any log has it. One node and several
-/// nodes are treated separately. If no log has it, the release of the nearest log is used.
+/// The NCCL release whose logs correct an operating point: its own, if any log has it. One node and
+/// several nodes are treated separately. If no log has it, the release of the nearest log is used.
 std::optional<NcclVersion> corrected_by(const Calibration& calibration,
                                         const OperatingPoint& place) {
   const OperatingPoint* nearest = nullptr;

@@ -37,7 +37,8 @@ struct PipelineConstants {
   /// us by protocol, in addition to the launch: first round of buffer handshakes. NVLink logs, 2 to
   /// 8 GPUs.
   ProtocolLatency start_us{0, 36, 38};
-  /// The same for NVLS, and us per wave of chunks through the switch. DGX H100 and an H200 node.
+  /// us of the start of NVLS in addition to the launch, and us per wave of chunks through the
+  /// switch. DGX H100 and an H200 node.
   double nvls_start_us = 31;
   double nvls_wave_us = 2.3;
   /// Factor on NVLS's rate for each doubling of the GPUs a switch adds up, beyond eight. Source:
@@ -45,7 +46,8 @@ struct PipelineConstants {
   double nvls_fan_in = 0.935;
   /// us per NVLink hop between two GPUs of a node. V100 and A100 logs.
   ProtocolLatency nvlink_us{0.84, 2.2, 4.0};
-  /// The same over PCIe, where LL128 does not run. RTX 4090 and A100 PCIe logs.
+  /// us per PCIe hop between two GPUs of a node. LL128 does not run over PCIe. RTX 4090 and A100
+  /// PCIe logs.
   ProtocolLatency pcie_us{4.0, 3.9, 3.9};
   /// Factor on start and local hops since sm_90: faster fences and polling. H100, GH200, H800 logs.
   double hopper_latency = 0.43;
@@ -70,14 +72,15 @@ struct PipelineConstants {
   /// Share of NVLink's nominal rate that carries payload, by generation: headers, credits, switch.
   /// V100 (DGX-1, ABCI), A100 (six logs), H100, GH200 and H800.
   GenerationRate nvlink_share{0.90, 0.76, 0.82};
-  /// The same for AMD's xGMI. Not learned: RCCL assumes 48 of an MI300X link's 64 GB/s, and 36 of
-  /// an MI250X link's 50 (graph/topo.h).
+  /// Share of xGMI's nominal rate that carries payload. Not learned: RCCL assumes 48 of an MI300X
+  /// link's 64 GB/s, and 36 of an MI250X link's 50 (graph/topo.h).
   double xgmi_share = 0.75;
-  /// The same if every stream goes through the switch's reduction: Hopper, Blackwell.
+  /// Share of NVLink's nominal rate that carries payload if every stream goes through the switch's
+  /// reduction: Hopper, Blackwell.
   std::array<double, 2> nvls_share{0.707, 0.615};
-  /// The same for PCIe if the way leads through host memory. NCCL uses that way to leave a root
-  /// (graph/paths.cc allows peer to peer up to one bridge). One kernel writes there, another reads,
-  /// and every byte crosses each slot once.
+  /// Share of PCIe's nominal rate that carries payload if data goes through host memory. NCCL does
+  /// that between root ports (graph/paths.cc allows peer to peer up to one bridge). One kernel
+  /// writes to host memory, another reads, and every byte crosses each slot once.
   ///
   /// Logs of RTX 2080 Ti, RTX 4090 and A100 give 0.47. Eight machines of PCIe 3, 4 and 5 have 0.24
   /// to 0.67, with a geometric mean of 0.45.
@@ -86,8 +89,8 @@ struct PipelineConstants {
   /// nothing over the network has 0.41 (PCIe 3). An A100 with its NIC on the other socket has 0.29
   /// (PCIe 4).
   double host_share = 0.46;
-  /// The same for peer to peer under one root. Four RTX 4090 of one socket, with a driver that
-  /// allows it.
+  /// Share of PCIe's nominal rate that carries payload peer to peer under one root port. Four RTX
+  /// 4090 of one socket, with a driver that allows it.
   double one_root_share = 0.80;
   /// GB/s that one thread block writes to and reads from host memory with Simple. No log has less.
   /// Eight A100 of two sockets carried 14.9 with the two channels that NCCL's search finds,
@@ -105,9 +108,9 @@ struct PipelineConstants {
   /// Amazon's NICs it is sixteen sockets and two threads (net_socket.cc). p3dn and Polaris, two
   /// channels per NIC.
   double connection_gbps = 2.3;
-  /// The same through a NIC that the hypervisor emulates: 5 Gb/s of frames, which Amazon's
-  /// documentation gives as the limit of a single flow between two instances. A log over virtual
-  /// NICs carried 0.41 per connection, p3dn 1.15 per thread.
+  /// GB/s of one channel's connection through a NIC that the hypervisor emulates: 5 Gb/s of frames,
+  /// which Amazon's documentation gives as the limit of a single flow between two instances. A log
+  /// over virtual NICs carried 0.41 per connection, p3dn 1.15 per thread.
   double virtual_connection_gbps = 0.60;
   /// us that a message of Simple occupies its connection besides its bytes, presumably while GPU
   /// and proxy hand it over. Source: p3dn and Polaris, from 256 KiB up. With it, the root mean
@@ -136,8 +139,8 @@ struct PipelineConstants {
   /// 34.6 between two nodes (2.28) and 40 (2.30); 2.27 had twice Hopper's.
   GenerationRate ll_gbps{2.9, 1.53, 5.6};
   GenerationRate ll128_gbps{6.5, 9.5, 18.3};
-  /// The same over NVLink with Simple, with a separate value for Blackwell. It limits in no log,
-  /// because NCCL uses enough channels for the links. It matters if fewer are set
+  /// GB/s of one channel over NVLink with Simple, with a separate value for Blackwell. It limits no
+  /// log, because NCCL uses enough channels for the links. It matters if fewer are set
   /// (NCCL_MAX_NCHANNELS). The values are what NCCL expects of a channel with LL128.
   GenerationRate simple_gbps{20, 20, 36.7};
   double blackwell_simple_gbps = 73.4;

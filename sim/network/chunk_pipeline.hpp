@@ -61,9 +61,9 @@ struct PipelineShape {
 /// Rings of all channels, with one hop per rank and channel: all-reduce, reduce-scatter,
 /// all-gather.
 PipelineShape ring_all_reduce_shape(const Fabric& fabric, int channels, int gpus_per_node);
-/// The same rings, opened before the first rank, which sends.
+/// Rings of all channels, opened before the first rank, which sends: broadcast.
 PipelineShape ring_broadcast_shape(const Fabric& fabric, int channels, int gpus_per_node);
-/// The same rings, opened after the first rank, which receives.
+/// Rings of all channels, opened after the first rank, which receives: reduce.
 PipelineShape ring_reduce_shape(const Fabric& fabric, int channels, int gpus_per_node);
 /// Independent hops of the first ring. All channels use the same links.
 PipelineShape send_recv_shape(const Fabric& fabric, int channels, int gpus_per_node);

@@ -72,8 +72,8 @@ class SchemeWriter {
   /// The host starts something that launches collectives by itself and does not hold up the host.
   /// Returns the event of that start.
   EventId call_launcher();
-  /// Such a collective, launched after `called`. The host never waits for it, even if the host
-  /// computes.
+  /// Adds a collective that the launcher starts after the event `called`. The host never waits for
+  /// it, even if the host computes.
   Launched launch_after(EventId called, RankStreams::SideStream stream,
                         const StepCollective& collective, std::vector<EventId> ready);
   /// Makes the compute stream wait until the collective has ended.

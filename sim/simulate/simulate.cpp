@@ -155,7 +155,7 @@ SimulatedStep run_steady_step(const Job& job, const std::vector<Bucket>& buckets
   // recorded.
   if (!uses_reducer(job.options().scheme) && job.workload().host_ready.empty()) {
     if (paced || !host_sets_pace(with_host)) return with_host;
-    // Its lead would shrink step by step, so it begins where it ends.
+    // The host's lead over the GPU would shrink step by step, so it begins where it ends.
     return run_with_host(job, buckets, run.planned.host->step, Duration(), detail);
   }
   return with_host.result.times.iteration < run.result.times.iteration ? std::move(run)

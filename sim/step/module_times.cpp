@@ -101,7 +101,7 @@ class ModuleTimes {
       span.reached = begin.has_value();
       if (begin) put_between(place_at(*begin), place_at(end), span);
     } else if (begin) {
-      // Its backward has begun when its first gradient is written.
+      // The unit's backward has begun when its first gradient is written.
       const Place at = std::min(place_at(*begin), Place{.gradient = span.first, .share = 1});
       span.first = at.gradient;
       span.first_share = at.share;

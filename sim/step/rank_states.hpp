@@ -16,7 +16,8 @@ class RankStates {
 
   /// One entry per rank. Empty if all ranks behave alike or replay one recorded step.
   const std::vector<RankState>& of_iteration(int iteration);
-  /// The same without jitter.
+  /// States in the steady step, without jitter. One entry per rank; empty if all ranks behave alike
+  /// or replay one recorded step.
   const std::vector<RankState>& steady();
 
   /// Notes when each rank's next step begins. Returns whether any start has changed.

@@ -229,7 +229,7 @@ class RankStreams {
     return launch_after(record_on_host(OperationKind::launch), stream, purpose, index,
                         std::move(ready), label, behind);
   }
-  /// The same for a collective that the host has launched already.
+  /// Adds a collective that the host has already launched; `launched` is the event of that launch.
   EventId launch_after(EventId launched, SideStream stream, OperationKind purpose,
                        std::uint32_t index, std::vector<EventId> ready, std::int32_t label,
                        Behind behind = Behind::event) {

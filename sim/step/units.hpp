@@ -53,7 +53,8 @@ struct UnitSpan {
   double first_share = 0;
   /// Share of the work up to `last` that is done when backward has passed them.
   double last_share = 1;
-  /// Whether backward reaches the unit. False if nothing in it, or in front of it, trains.
+  /// Whether backward reaches the unit. False if neither the unit nor any before it has trainable
+  /// parameters.
   bool reached = true;
 };
 

@@ -17,12 +17,14 @@ using Change = std::function<Job(const Job&)>;
 
 /// What a change affects; decides how its gain is weighed.
 struct ChangeTraits {
-  /// It chooses what all-reduces carry.
+  /// Whether the change decides which gradients form a bucket.
   bool sets_buckets = false;
-  /// It may save copies, hooks and waits, not only communication.
+  /// Whether the change may save copies, hooks and waits. False: it can only save communication.
   bool sets_else = true;
-  bool loads_data = false;   ///< it may save waits for input
-  bool spares_host = false;  ///< it may save waits for launches
+  /// Whether the change may save waits for input.
+  bool loads_data = false;
+  /// Whether the change may save waits for launches.
+  bool spares_host = false;
   /// Collectives use other algorithms or channels. NCCL's own choice was measured, this one was
   /// not.
   bool other_collectives = false;
@@ -35,9 +37,10 @@ struct BucketCaps {
   std::optional<double> first_bucket_mb;
 };
 
-/// The same job with these buckets in its steady step.
+/// The job with these buckets in its steady step.
 Job with_buckets(const Job& job, std::vector<Bucket> buckets);
-/// The same, set by these caps. If the job is compiled, DDPOptimizer cuts at them too.
+/// The job with these buckets in its steady step, as these caps give them. If the job is compiled,
+/// DDPOptimizer cuts at the caps too.
 Job with_buckets(const Job& job, std::vector<Bucket> buckets, const BucketCaps& caps);
 
 /// Step time with these buckets if collectives, their hooks, launches and interference took no

@@ -25,8 +25,9 @@ class QuickStep {
   /// number of gradients. `bytes_before[k]` are the bytes of the first k gradients in ready order.
   double seconds(std::span<const std::size_t> ends, std::span<const Bytes> bytes_before) const;
 
-  /// True for one communicator whose collectives run one after the other, and gradients that may
-  /// share a bucket and become ready in the order of assignment.
+  /// Whether a step can be computed quickly. It can for one communicator whose collectives run one
+  /// after the other, and gradients that may share a bucket and become ready in the order of
+  /// assignment.
   static bool can_estimate(const Job& job);
 
  private:
@@ -42,7 +43,7 @@ class QuickStep {
   /// Total time to copy out the first k gradients.
   std::vector<double> copied_before_;
   double event_latency_;
-  /// From the last copy out to the end of the step.
+  /// Time from the last copy out to the end of the step.
   double afterwards_;
   /// Rate of a collective while compute runs.
   double beside_compute_;

@@ -28,8 +28,9 @@ constexpr double kErrorOfExp = 0x1p-74;
 constexpr double kErrorOfExpm1 = 0x1p-66;
 constexpr double kErrorOfLog = 0x1p-73;
 constexpr double kErrorOfCos = 0x1p-66;
-/// The same bound for exp and logarithms with little more than plain doubles, whose errors are at
-/// most 2^-59.5 and 2^-61. They decide 24 times in 25.
+/// Bound of the relative errors of exp and logarithms that are computed with little more than plain
+/// doubles. Their errors are at most 2^-59.5 and 2^-61. These values decide the rounding 24 times
+/// in 25.
 constexpr double kQuickly = 0x1p-58;
 
 /// The double nearest `value`, if its relative error leaves only one candidate; otherwise the

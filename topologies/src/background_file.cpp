@@ -174,7 +174,8 @@ std::vector<LinkId> read_links(const TransferEntry& entry, const LinkNames& name
   return links;
 }
 
-/// The same cluster with more nodes. This number replaces any number in its name.
+/// The request for the cluster with this number of nodes, which replaces any number at the end of
+/// its name (dgx1v@2).
 ClusterRequest grown(ClusterRequest request, int nodes) {
   if (const std::size_t at = request.text.rfind('@');
       at != std::string::npos &&

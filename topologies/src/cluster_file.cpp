@@ -43,8 +43,8 @@ const ObjectType& network_type() {
               "oversubscription", {Kind::number},
               "what the ports below a full switch send over what its trunks carry; 1 by default")
           .may_have("gpudirect", {Kind::boolean},
-                    "whether NICs reach GPU memory themselves, never so with tcp; true by default, "
-                    "but false beside GeForce cards on ib or roce")
+                    "whether NICs read and write GPU memory themselves (GPUDirect RDMA). Default: "
+                    "true, but false with tcp, and with GeForce cards on ib or roce")
           .may_have("collnet", {Kind::boolean},
                     "whether its switches reduce (SHARP), by CollNet, and by NVLS between nodes; "
                     "false by default");

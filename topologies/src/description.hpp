@@ -120,7 +120,7 @@ std::string pod_problem(const SwitchPlan& plan);
 std::optional<SwitchPlan::Placement> placement_of(std::string_view word);
 
 inline constexpr const char* kNoConnections =
-    "is of one TCP connection; only tcp and tcp-vm have them";
+    "sets the rate of one TCP connection, which only tcp and tcp-vm have";
 
 /// Reads a ddpsim.cluster/1 file.
 ClusterDescription describe_file(std::string_view text, const std::string& file);
@@ -137,7 +137,7 @@ bool looks_like_cluster(std::string_view text);
 /// Applies --nodes and --gpus-per-node. Throws InputError.
 void resize(ClusterDescription& description, std::optional<int> nodes,
             std::optional<int> gpus_per_node);
-/// The same in nodes as NCCL counts them: nodes that share an NVLink domain are one. Throws
+/// Applies a number of nodes as NCCL counts them: nodes that share an NVLink domain are one. Throws
 /// InputError.
 void resize_as_nccl_counts(ClusterDescription& description, int nodes,
                            std::optional<int> gpus_per_node);

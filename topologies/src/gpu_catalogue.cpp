@@ -186,7 +186,7 @@ std::vector<std::string> words_as_written(std::string_view text) {
   return words;
 }
 
-/// The same words in capitals.
+/// The words of a GPU's name, in capitals.
 std::vector<std::string> name_words(std::string_view text) {
   return words_as_written(upper(text));
 }

@@ -80,7 +80,8 @@ std::optional<PeerAccess> read_peers(const Object& fields) {
   const bool direct = access && access->boolean();
   if (const auto across = fields.optional("across_sockets")) {
     if (!direct)
-      across->fail("is said of peers that reach each other", R"(Add "peer_to_peer": true)");
+      across->fail("applies only to GPUs that reach each other over PCIe",
+                   R"(Add "peer_to_peer": true)");
     return across->boolean() ? PeerAccess::sockets : PeerAccess::one_root;
   }
   if (!access) return std::nullopt;

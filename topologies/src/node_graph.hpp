@@ -29,9 +29,9 @@ bool set_nics(NodeGraph& graph, int count, Bandwidth rate);
 
 /// NCCL's value for the link between two CPUs, in GB/s per direction.
 double cpu_link_rate(CpuVendor vendor);
-/// Nominal rate of such a link, derived from NCCL's value for it. GPUs were once measured to get
-/// this rate: at least two QPI links of 9.6 GT/s. Eight A100 reached 14.9 GB/s through a link that
-/// NCCL counts as 10 or 16; eight RTX 5090 reached 28 instead of 22.
+/// Nominal rate of the link between two CPUs, derived from NCCL's value for it. GPUs were once
+/// measured to get this rate: at least two QPI links of 9.6 GT/s. Eight A100 reached 14.9 GB/s
+/// through a link that NCCL counts as 10 or 16; eight RTX 5090 reached 28 instead of 22.
 double cpu_link_nominal(double nccl);
 
 }  // namespace ddpsim

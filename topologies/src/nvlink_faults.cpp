@@ -59,8 +59,9 @@ std::vector<std::string> nvlink_faults(const NodeGraph& graph, GpuVendor vendor)
         fmt::join(without, ", "), without.size() == 1 ? "has" : "have", name,
         links.size() - without.size(), look));
   if (!fewer.empty())
-    faults.push_back(fmt::format("fewer {}s than other GPUs behind the switch, a fault: {} (`{}`)",
-                                 name, fmt::join(fewer, ", "), look));
+    faults.push_back(fmt::format(
+        "GPUs with fewer {}s than others at the same switch, which is a fault: {} (`{}`)", name,
+        fmt::join(fewer, ", "), look));
   return faults;
 }
 

@@ -61,7 +61,8 @@ const ObjectType& switch_list_type() {
   static const auto type =
       ObjectType("SwitchList", "switches that a file lists")
           .needs("list", {Kind::text},
-                 "file beside the cluster file: lines of HOST SWITCH, or Slurm's topology.conf")
+                 "file in the folder of the cluster file: lines of HOST SWITCH, or Slurm's "
+                 "topology.conf")
           .may_have("placement", word_of({"ordered", "scattered"}), kPlacement);
   return type;
 }

@@ -161,7 +161,7 @@ class Pass:
         self.reduces = False
         # (parameter, mark, host ns) when its gradient was written, in the order of the hooks.
         self.written = []
-        # The same for the copy into its bucket, only with DDP.
+        # (parameter, mark, host ns) when its gradient was copied into its bucket; only with DDP.
         self.copied = []
         # [bytes, host ns at the call, mark of the earliest start, mark of its end or None]
         self.collectives = []
@@ -1462,7 +1462,7 @@ class Report:
         return self.workers_load and self.times.passes == 1 and self.mean_wait() > 0.01 * self.mean_step
 
     def data_loading(self):
-        """The same fields as an import of a profiler trace."""
+        """How long steps waited for batches, with the fields that an import of a profiler trace has."""
         waits = sorted(self.loader_waits)
         return {
             "median_us": lower_median(waits),

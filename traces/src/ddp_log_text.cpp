@@ -42,8 +42,8 @@ class DictReader {
  public:
   explicit DictReader(std::string_view text) : rest_(text) {}
 
-  /// `text` begins after "{". Absent if it is not such a dict, or if its end is missing (see
-  /// cut()).
+  /// Reads the dict; the text begins after its "{". Absent if the text is not a flat dict, or if
+  /// its end is missing (see cut()).
   std::optional<Values> read() {
     Values values;
     while (true) {

@@ -11,7 +11,8 @@ namespace ddpsim {
 /// JSON.
 bool holds_printed_ddp_log(std::string_view text);
 
-/// Whether such a printout begins the text. Only words on its own first line may precede it.
+/// Whether printed DDP logging data begins the text. Only words on its own first line may precede
+/// it.
 bool begins_with_ddp_log(std::string_view text);
 
 struct PrintedDdpLog {

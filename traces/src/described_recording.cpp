@@ -134,7 +134,7 @@ const Described<ShownRecording>& described_host() {
               described_host_times(),
               "what the recorded host took to launch a kernel, with the profiler's share, without "
               "waits "
-              "for the GPU; required beside `ready_us`; default: that of --launch-cost",
+              "for the GPU; required with `ready_us`; default: that of --launch-cost",
               Absent::left_out)
           .integer(
               "steps_ahead",
@@ -143,7 +143,7 @@ const Described<ShownRecording>& described_host() {
                 return launches ? launches->steps_ahead : std::nullopt;
               },
               "steps that the host may be ahead of the GPU: 0 where the script reads its loss in "
-              "each step; default: no limit. Only beside `launches`, and not beside `ready_us`",
+              "each step; default: no limit. Only with `launches`, and not with `ready_us`",
               Absent::left_out)
           .object("costs", &host_costs_of, described_host_costs(),
                   "what DDP's own work takes of this host, as measured: intervals treat it as "
@@ -201,9 +201,10 @@ const Described<EarlierMicroBatches>& described_earlier() {
                    "how many of the earlier micro-batches all-reduced; 0 (default) under no_sync()")
           .time("compute_us", &EarlierMicroBatches::compute,
                 "forward and backward of all earlier micro-batches together")
-          .time("exposed_us", &EarlierMicroBatches::exposed,
-                "what all earlier micro-batches together waited for all-reduces behind backward; "
-                "default: 0")
+          .time(
+              "exposed_us", &EarlierMicroBatches::exposed,
+              "how long all earlier micro-batches together waited for all-reduces after backward; "
+              "default: 0")
           .optional_when_read({"all_reduced", "exposed_us"});
   return described;
 }
@@ -269,7 +270,8 @@ const Described<RecordedWith>& described_recorded_with() {
                    "end of their node; default: 0",
                    Absent::left_out)
           .word("wire_dtype", &RecordedWith::wire, std::array{Dtype::float16, Dtype::bfloat16},
-                "what all-reduces carried behind a communication hook that casts; default: the "
+                "the dtype that all-reduces carried with a communication hook that casts; default: "
+                "the "
                 "gradients' dtype",
                 Absent::left_out)
           .one_of(

@@ -77,8 +77,8 @@ const Described<Parameter>& described_parameter() {
                    Absent::left_out)
           .numbers("backward", &backward_shares,
                    "when backward runs the parameter's module: begin and end, as shares of "
-                   "backward's time. Only beside `forward`, and where backward comes to the "
-                   "module: something in front of it trains",
+                   "backward's time. Only with `forward`, and if backward reaches the "
+                   "module because a parameter before it is trainable",
                    Absent::left_out);
   return described;
 }

@@ -50,7 +50,8 @@ CollectiveMatch match_collectives(const std::vector<RankTrace>& ranks);
 
 struct Clocks {
   std::vector<std::int64_t> shift_ns;  ///< by rank: its clock minus the first rank's
-  bool shifted = false;                ///< false: clocks agree, shifts are all zero
+  /// Whether the ranks' clocks differ. False: all shifts are zero.
+  bool shifted = false;
   /// Largest spread of the ends of any collective, on the common clock.
   std::int64_t end_spread_ns = 0;
   std::size_t compared = 0;  ///< collectives used to compare the clocks

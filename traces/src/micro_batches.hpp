@@ -11,7 +11,7 @@ namespace ddpsim {
 /// What one complete step of a trace shows about accumulation.
 struct PassEvidence {
   std::size_t step = 0;  ///< index among the steps of the trace
-  /// Its gradients were all-reduced, so it did not run under no_sync().
+  /// Whether the step's gradients were all-reduced, so it did not run under no_sync().
   bool reduced = false;
   bool optimized = false;  ///< the optimizer ran
 };

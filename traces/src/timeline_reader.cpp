@@ -15,7 +15,8 @@ constexpr std::string_view kTimelineSchema = "ddpsim.timeline/1";
 constexpr std::int64_t kMostDrawnRanks = 1'000'000;
 constexpr std::int64_t kMostBuckets = 1'000'000;
 constexpr std::int64_t kMostParametersHeld = 1'000'000;
-/// The same limit as in a workload file. Sums of such times fit in 63 bits of picoseconds.
+/// The latest time that a timeline may hold, which is also the limit in workload files. Sums of
+/// such times fit in 63 bits of picoseconds.
 constexpr Duration kLatest = Duration::microseconds(1e12);
 
 TimePoint instant(const Cursor& cursor) {

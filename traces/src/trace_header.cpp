@@ -89,7 +89,7 @@ TraceHeader job_in_head(std::string_view head) {
 std::string gpu_model_token(std::string_view full_name) {
   constexpr std::array<std::string_view, 9> kFamilies = {
       "NVIDIA", "Tesla", "GeForce", "Quadro", "RTX", "GTX", "AMD", "Instinct", "Graphics"};
-  // These words name another chip than the model alone.
+  // With one of these words after it, the model name means another chip.
   constexpr std::array<std::string_view, 4> kVariants = {"Ti", "SUPER", "Laptop", "D"};
   const std::vector<std::string> words = name_words(full_name);
   for (std::size_t i = 0; i < words.size(); ++i) {

@@ -106,7 +106,8 @@ TEST_CASE("one-line cluster: each mistake gets one message that names the word")
        "cluster:latency:5: \"5\" has no unit; expected a time such as \"3.2us\" (ps, ns, us, ms, "
        "s)"},
       {"node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib connection:10Gbps",
-       "cluster:connection:10Gbps: is of one TCP connection; only tcp and tcp-vm have them"},
+       "cluster:connection:10Gbps: sets the rate of one TCP connection, which only tcp and tcp-vm "
+       "have"},
       {"node:2 gpu:8xA100 nvswitch:300GBps nic:1x100Gbps:tcp connection:10",
        "cluster:connection:10: \"10\" has no unit; expected a rate such as \"100Gbps\" "
        "(bits) or \"25GBps\" (bytes)"},
@@ -193,7 +194,8 @@ TEST_CASE("cluster file: each mistake gets one message that names the field") {
        "lab.json:/node/interconnect/per_link: unknown key \"per_link\". Known keys here: kind, "
        "per_gpu, peer_to_peer, across_sockets, gpus_per_root"},
       {document_with(pcie + R"("per_gpu": "12GBps", "across_sockets": true}})"),
-       "lab.json:/node/interconnect/across_sockets: is said of peers that reach each other. Add "
+       "lab.json:/node/interconnect/across_sockets: applies only to GPUs that reach each other "
+       "over PCIe. Add "
        "\"peer_to_peer\": true"},
       {document_with(pcie + R"("kind": "pcie"}})"),
        "lab.json:line 1, column 118: the key \"kind\" appears twice in one object. Keep one of "
@@ -216,7 +218,8 @@ TEST_CASE("cluster file: each mistake gets one message that names the field") {
        "\"3.2us\" (ps, ns, us, ms, s)"},
       {document_with(R"({"gpus": 1, "gpu": "T4"})",
                      R"(, "network": {"kind": "ib", "connection": "5Gbps"})"),
-       "lab.json:/network/connection: is of one TCP connection; only tcp and tcp-vm have them"},
+       "lab.json:/network/connection: sets the rate of one TCP connection, which only tcp and "
+       "tcp-vm have"},
       {document_with(R"({"gpus": 1, "gpu": "T4"})", R"(, "nccl": {"search_channels": 99})"),
        "lab.json:/nccl/search_channels: 99 is out of range; expected an integer from 1 to 32"},
       {document_with(R"({"gpus": 1, "gpu": "T4"})", R"(, "sources": ["a", 1])"),

@@ -424,9 +424,10 @@ TEST_CASE("NVLink: a GPU without links, or with fewer links, is reported as a fa
                "is missing (`nvidia-smi nvlink --status`)"));
   const std::string fewer =
       "\tGPU0\tGPU1\tGPU2\nGPU0\tX\tNV12\tNV10\nGPU1\tNV12\tX\tNV10\nGPU2\tNV10\tNV10\tX\n";
-  CHECK(mentions(joined_lines(described_machine(fewer, "gpu:A100").cluster.doubts),
-                 "fewer NVLinks than other GPUs behind the switch, a fault: GPU2 (10 of 12) "
-                 "(`nvidia-smi nvlink --status`)"));
+  CHECK(mentions(
+      joined_lines(described_machine(fewer, "gpu:A100").cluster.doubts),
+      "GPUs with fewer NVLinks than others at the same switch, which is a fault: GPU2 (10 of 12) "
+      "(`nvidia-smi nvlink --status`)"));
 }
 
 NodeGraph rocm_node(const std::string& text, std::string_view gpu = "MI300X") {

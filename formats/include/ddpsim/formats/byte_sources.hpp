@@ -21,8 +21,8 @@ enum class Reading { input, glance };
 /// The bytes of a file from its beginning. Throws InputError if it cannot be read.
 ByteSource file_source(const std::filesystem::path& path, Reading reading = Reading::input);
 
-/// The same bytes; `progress` is told how many MiB of the file have been read. A pipe has no size
-/// and reports no progress.
+/// A source of the bytes of `file` that tells `progress` how many MiB have been read. A pipe has no
+/// size and reports no progress.
 ByteSource watched(ByteSource file, const std::filesystem::path& path, Progress* progress);
 
 /// The bytes of a text in memory, which must outlive the source.

@@ -27,7 +27,7 @@ std::string ratio_token(double value);
 /// that are not UTF-8 are replaced.
 std::string string_token(std::string_view text);
 
-/// The same document, in which every character that `printable` would not show is escaped, even if
+/// Returns the JSON document with every character escaped that `printable` would not show, even if
 /// JSON allows it unescaped. `json` must be valid and ASCII outside its strings.
 std::string with_escapes(std::string json);
 

@@ -19,7 +19,8 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
 /// "abci-v100"?`. Returns `otherwise` if no known word is near.
 Hint did_you_mean(std::string_view word, std::span<const std::string> known,
                   std::string otherwise = "");
-/// The same, but if no known word is near, lists all of them: `Known GPUs: V100, A100`.
+/// Suggests the nearest known word like did_you_mean. If no known word is near, lists all of them:
+/// `Known GPUs: V100, A100`.
 Hint did_you_mean_or_known(std::string_view word, std::span<const std::string> known,
                            std::string_view known_are = "Known");
 

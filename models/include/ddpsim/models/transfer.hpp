@@ -15,8 +15,8 @@ namespace ddpsim {
 /// The catalogue's model with these parameters, recognised by their shapes in definition order. No
 /// two models share them. Absent if no model has them.
 std::optional<Model> recognised_model(const Workload& workload);
-/// The same, built for samples of that size (pixels per side, or tokens). Absent also if the model
-/// takes no sample of that size.
+/// The recognised model, built for samples of that size (pixels per side, or tokens). Absent if no
+/// model is recognised, or the model takes no sample of that size.
 std::optional<Model> recognised_model(const Workload& workload, std::int64_t sample_size);
 
 /// Marks the batch norm parameters of the recognised model, unless some are marked already. Returns

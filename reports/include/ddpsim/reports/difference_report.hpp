@@ -36,7 +36,7 @@ struct DifferenceSide {
 
 struct DifferenceReport {
   DifferenceSide before, after;
-  /// False if there are no times to compare, only findings.
+  /// Whether both sides have times to compare. False: only findings are compared.
   bool timed = true;
   StepDifference difference;
   std::optional<AllReduceChanges> all_reduces;  ///< sizes that two logs share

@@ -129,15 +129,17 @@ struct NamedInterval {
 /// Where along a range a condition holds.
 struct Until {
   std::string condition;  ///< "efficiency<90%", "new faster than old"
-  /// The searched range "[1..64]"; empty if the places are candidates of the table.
+  /// The searched range "[1..64]"; empty if the condition was judged for each candidate of the
+  /// table.
   std::string range;
   std::string candidate;  ///< whose value it is, if searched
   std::string workload;   ///< whose value it is, if several
-  std::string last;       ///< last place of the range
+  std::string last;       ///< last value of the range
   std::vector<NamedInterval> predicted;
   std::vector<NamedInterval> possible;
   std::vector<NamedInterval> certain;
-  std::size_t asked = 0;  ///< simulated places of a searched range
+  /// simulated values of a searched range
+  std::size_t asked = 0;
   std::size_t without_answer = 0;
 };
 

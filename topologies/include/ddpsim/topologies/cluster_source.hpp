@@ -60,7 +60,8 @@ std::shared_ptr<const Calibration> published_calibration(const std::string& text
 /// The cluster file of a CLUSTER argument with `calibration` in it. Everything else that the
 /// argument says is kept; an older calibration is replaced. Throws InputError.
 std::string calibrated_cluster_file(const std::string& text, const Calibration& calibration);
-/// The same for a calibration of gloo. A calibration of NCCL is kept.
+/// The cluster file of a CLUSTER argument with a calibration of gloo in it. A calibration of NCCL
+/// in it is kept.
 std::string gloo_calibrated_cluster_file(const std::string& text,
                                          const GlooCalibration& calibration);
 

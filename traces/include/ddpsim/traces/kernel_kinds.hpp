@@ -42,7 +42,8 @@ struct KernelTimes {
   };
   std::array<OfKind, kKernelKinds> kinds;
   std::int64_t steps = 1;
-  bool steps_known = false;  ///< false: the trace counts as one step
+  /// Whether the number of steps in the trace is known. False: the trace counts as one step.
+  bool steps_known = false;
 };
 
 }  // namespace ddpsim

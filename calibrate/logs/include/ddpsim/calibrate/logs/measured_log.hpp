@@ -118,8 +118,8 @@ std::vector<MeasuredLog> parse_measured_logs(std::string_view text, const std::s
 std::vector<MeasuredLog> read_measured_logs(const std::filesystem::path& path,
                                             std::optional<JobShape> stated = std::nullopt);
 
-/// The same for a text that may be a training's log; returns only logs with times. Empty if no
-/// all-reduce is timed; `no_log` then says why, unless it is a valid log without times. Throws
+/// Reads the logs with times from a text that may be a training's log. Empty if the text times no
+/// all-reduce; `no_log` then says why, unless the text is a valid log without times. Throws
 /// InputError for a broken log.
 std::vector<MeasuredLog> parse_timed_logs(std::string_view text, const std::string& file,
                                           std::optional<JobShape> stated,
@@ -127,7 +127,8 @@ std::vector<MeasuredLog> parse_timed_logs(std::string_view text, const std::stri
 /// Whether the text is nccl-tests' JSON, which has sizes in "results" and its command in "args".
 bool is_of_nccl_tests(std::string_view text);
 
-/// The same if exactly one shape with times is needed. Several logs or none are an InputError.
+/// Reads a log in which exactly one job shape has times. Throws InputError if several have or none
+/// has.
 MeasuredLog only_log(std::vector<MeasuredLog> logs, const std::string& file);
 MeasuredLog parse_nccl_tests_log(std::string_view text, const std::string& file,
                                  std::optional<JobShape> stated = std::nullopt);

@@ -61,7 +61,7 @@ struct MeasuredSteps {
 /// never from a guess. Throws InputError.
 MeasuredSteps read_step_times(const std::string& file, const StepTimesAsked& asked = {});
 
-/// The same for a text; `file` names it in messages.
+/// The step times in a text, read like a file. `file` is the name in messages.
 MeasuredSteps parse_step_times(std::string_view text, const std::string& file,
                                const StepTimesAsked& asked = {});
 

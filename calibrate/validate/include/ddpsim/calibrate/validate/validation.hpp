@@ -55,9 +55,9 @@ struct Figures {
 /// (`bucket_cap_mb,iteration_us`), and a step time such as "104ms". LOG@NxG states a shape. Throws
 /// InputError.
 Figures read_figures(std::string_view argument);
-/// The same for a measurement, which may also be step times: FILE, FILE:KEY, FILE:KEY=UNIT or
-/// "9.6it/s". The iteration is the median of several steps. `known` describes the job, for times
-/// given only as samples per second.
+/// Reads a measurement: anything that read_figures reads, or step times (FILE, FILE:KEY,
+/// FILE:KEY=UNIT or "9.6it/s"). The iteration is the median of several steps. `known` describes the
+/// job, for times given only as samples per second.
 Figures read_measured_figures(std::string_view argument, const StepTimesAsked& known);
 
 struct ValidationRow {

@@ -39,9 +39,10 @@ struct LateRank {
 enum class LatePattern {
   /// No rank made the others wait longer than ranks vary.
   nobody,
-  /// The same rank in at least kLasting of the steps: its node or its slot.
+  /// One rank is late in at least kLasting of the steps: its node or its GPU slot is slow.
   one_rank,
-  /// The same few ranks that often. Node or slot would show if the ranks' nodes were known.
+  /// A few ranks are late in at least kLasting of the steps. If it were known on which nodes they
+  /// run, a slow node or GPU slot would show.
   several,
   /// All ranks of one node, and none of another.
   node,

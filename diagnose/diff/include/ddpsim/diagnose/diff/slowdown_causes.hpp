@@ -76,11 +76,13 @@ struct SlowdownEvidence {
   bool all_reduce_only = false;  ///< the "step" is one all-reduce
 };
 
-/// Most likely first. Empty if the difference is not beyond noise.
+/// Likely causes of the difference between two steps, the most likely first. Empty if the
+/// difference is not larger than noise.
 std::vector<SlowdownCause> slowdown_causes(const StepDifference& difference,
                                            const SlowdownEvidence& evidence);
 
-/// The same without timings: changes come first, then problems that are new.
+/// Likely causes if no times were measured: first what changed between the two sides, then problems
+/// that only the new side has.
 std::vector<SlowdownCause> causes_of_findings(const SlowdownEvidence& evidence);
 
 /// The rows that a class of findings can lengthen.

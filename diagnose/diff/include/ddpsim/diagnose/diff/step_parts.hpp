@@ -95,7 +95,8 @@ struct StepBreakdown {
     StepPart rest_is = part_of(LossCause::unexplained);
   } pause;
   std::optional<int> waited_for;  ///< the rank that caused most of the wait
-  bool parts_known = false;       ///< false: only the step is known
+  /// Whether the time of each part is known. False: only the time of the whole step is known.
+  bool parts_known = false;
 
   PartTime& operator[](StepPart part) { return parts[index_of(part)]; }
   const PartTime& operator[](StepPart part) const { return parts[index_of(part)]; }
@@ -106,11 +107,11 @@ struct StepBreakdown {
 /// For the rank at index `rank` of `workload.ranks`, or for the only one. Absent if no part of a
 /// step was recorded.
 std::optional<StepBreakdown> step_breakdown(const Workload& workload, std::size_t rank = 0);
-/// From step times alone; at least one.
+/// The breakdown of a step of which only step times are known; at least one time.
 StepBreakdown step_alone(const std::vector<Duration>& steps);
 
-/// The same parts of the step as timed without a profiler. The extra time of the recorded step
-/// appears as a negative unexplained part.
+/// Replaces the time of the whole step by step times without a profiler and keeps the recorded
+/// parts. What the profiler added to the step appears as a negative unexplained part.
 StepBreakdown with_unprofiled(StepBreakdown breakdown, const std::vector<Duration>& steps);
 
 /// One all-reduce of a step as the ranks recorded it.

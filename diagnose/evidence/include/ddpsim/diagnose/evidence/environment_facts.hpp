@@ -54,7 +54,7 @@ struct EnvironmentFacts {
 /// Returns false if the line is none of these.
 bool take_environment_line(std::string_view line, const std::string& place,
                            EnvironmentFacts& facts);
-/// The same for settings that zero bytes separate, as in /proc/PID/environ.
+/// Takes several settings KEY=VALUE that are separated by zero bytes, as in /proc/PID/environ.
 void take_environment_block(std::string_view block, const std::string& place,
                             EnvironmentFacts& facts);
 

@@ -51,8 +51,8 @@ inline constexpr std::size_t kLongestLogLine = std::size_t{1} << 20;
 /// Never throws. Skips lines that say nothing relevant, and lines longer than kLongestLogLine, with
 /// a warning.
 Evidence read_evidence(std::span<const EvidenceText> texts);
-/// The same for one text whose node is unknown. The text is not copied; `file` names it in the
-/// places of findings.
+/// Reads the evidence in one text whose node is unknown. The text is not copied; `file` names it in
+/// the places of findings.
 Evidence read_evidence(std::string_view text, const std::string& file);
 
 /// Ordered by class, without duplicates. Changes include the problems of `after` that `before` does

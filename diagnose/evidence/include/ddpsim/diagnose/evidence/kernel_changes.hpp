@@ -11,10 +11,11 @@ namespace ddpsim {
 
 enum class KernelChange {
   none,
-  /// The same number of each kind, all longer by about the same factor: the GPU is slower.
+  /// Each kind has as many kernels as before, and all kinds take longer by about one factor: the
+  /// GPU is slower.
   slower_alike,
-  /// The same number of each kind, but some kinds got longer than the rest: another choice for that
-  /// kind, or its memory.
+  /// Each kind has as many kernels as before, but some kinds got longer than the rest: a library
+  /// chose other kernels for them, or their memory is slower.
   one_kind,
   others_run  ///< more or fewer of a kind: other kernels
 };

@@ -79,12 +79,14 @@ struct Speedup {
   double high_percent = 0;
   std::vector<SpeedupSource> sources{};  ///< widest first; only those with an effect
   bool same = false;                     ///< the two differ only by name
-  /// Its cluster dominates the other's, and NCCL chooses the same on both.
+  /// Whether the cluster of `fast` dominates the cluster of `slow`, and NCCL chooses the same on
+  /// both.
   bool never_slower = false;
-  bool dominating_is_slower = false;  ///< the other's cluster dominates this one's
+  /// Whether the cluster of `slow` dominates the cluster of `fast`.
+  bool dominating_is_slower = false;
   /// The largest bucket with a different choice, if one cluster dominates the other.
   std::optional<OtherChoice> other_choice{};
-  /// Whether it is faster in every scenario, not only in the likeliest.
+  /// Whether `fast` is faster in every scenario, not only in the likeliest.
   bool certain() const { return low_percent > 0; }
 };
 

@@ -29,15 +29,14 @@ class Job {
   /// Bytes of each parameter's gradient; 0 if its shape is unknown.
   const std::vector<Bytes>& gradients() const { return *gradients_; }
 
-  /// The same job with another recording, other options or another way of timing collectives.
+  /// This job with another recording, other options or another way of timing collectives.
   Job with(Workload workload) const;
   Job with(SimulationOptions options) const;
   Job with(CollectiveModel model) const;
-  /// The same job on a cluster whose channels load its links differently. A FlowModel becomes its
+  /// This job on a cluster whose channels load its links differently. A FlowModel becomes its
   /// AnalyticModel, because its links belong to this cluster.
   Job with(std::shared_ptr<const LinkLoads> loads) const;
-  /// The same job on another cluster with as many GPUs a node. A FlowModel becomes its
-  /// AnalyticModel.
+  /// This job on another cluster with as many GPUs a node. A FlowModel becomes its AnalyticModel.
   Job on(std::shared_ptr<const Cluster> cluster) const;
 
   /// Whether a group of that many nodes is known (Cluster::groups), or is the whole cluster.

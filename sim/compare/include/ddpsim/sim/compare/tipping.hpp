@@ -14,7 +14,7 @@ namespace ddpsim {
 
 enum class Than { less, greater };
 
-/// Whether a condition holds at one place of a range. Certain implies predicted; predicted implies
+/// Whether a condition holds at one value of a range. Certain implies predicted; predicted implies
 /// possible.
 struct Holds {
   bool predicted = false;
@@ -26,15 +26,16 @@ struct Holds {
 /// "figure less than 0.9"
 Holds holds(const FigureRange& figure, Than than, double threshold);
 
-/// Neighbouring places of a range, both ends included.
+/// Consecutive values of a range, by index, both ends included. The code calls the index of a value
+/// its place.
 struct PlaceInterval {
   std::size_t from = 0;
   std::size_t to = 0;
   bool operator==(const PlaceInterval&) const = default;
 };
 
-/// The intervals in which a condition holds, first to last. There may be none, one or, if it comes
-/// and goes, several.
+/// The intervals of a range in which a condition holds, first to last. There may be none, one or,
+/// if the condition comes and goes, several.
 struct TippingPoint {
   std::vector<PlaceInterval> predicted;
   std::vector<PlaceInterval> possible;

@@ -107,7 +107,7 @@ enum class RunPart {
   checkpoints,
   /// Training since the last checkpoint, and an unfinished checkpoint or step.
   lost_work,
-  /// From a failure, or a node's arrival, until agents stop their workers.
+  /// Time from a failure, or a node's arrival, until agents stop their workers.
   detection,
   stop,
   rendezvous,
@@ -115,7 +115,7 @@ enum class RunPart {
   waiting,
   start,
   load,
-  /// From the end of a job until the next one begins.
+  /// Time from the end of a job until the next one begins.
   ended,
 };
 inline constexpr std::size_t kRunParts = 11;

@@ -33,7 +33,8 @@ void for_each_index(std::size_t count, int threads, std::size_t least_each, Body
   run();
 }
 
-/// The same, and reports to `progress` after each call.
+/// Calls `body` with each index below `count`, on several threads, and reports to `progress` after
+/// each call.
 template <typename Body>
 void for_each_index(std::size_t count, int threads, std::size_t least_each, Progress* progress,
                     Body body) {

@@ -30,13 +30,14 @@ inline constexpr double kCorrectionNoise = 0.05;
 /// Half width of an 80 % interval, in standard deviations.
 inline constexpr double k80PercentSigmas = 1.28;
 
-/// Prior covariance of the logarithms of measured over modelled time at two places.
+/// Prior covariance of the corrections at two operating points. A correction is the logarithm of
+/// measured over modelled time.
 double correction_covariance(const OperatingPoint& a, const OperatingPoint& b);
 /// How much the correction of another machine of the same kind may differ from this one's: its
 /// variance divided by correction_covariance. It is twice the mean square of kMachines
 /// (calibrated_band.cpp), 0.097, over 0.0325.
 inline constexpr double kOtherMachine = 3;
-/// The same for the correction that belongs to one shape and NCCL release, after all shapes
+/// Prior covariance of the further correction of one job shape and NCCL release, after all shapes
 /// together have been fitted.
 double within_shape_covariance(const OperatingPoint& a, const OperatingPoint& b);
 

@@ -75,7 +75,7 @@ struct PeerEnds {
   double slowest = 1;
 };
 
-/// Both are 1 if these properties are known or no GPUs are connected by PCIe.
+/// Both factors are 1 if these properties are known or no GPUs are connected by PCIe.
 PeerEnds peer_ends(const Cluster& cluster);
 
 /// A lower bound for an all-reduce by ring or tree, wherever its nodes are placed: only the data on
@@ -83,7 +83,7 @@ PeerEnds peer_ends(const Cluster& cluster);
 Duration least_time(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
                     const Cluster& cluster);
 
-/// The place of an all-reduce in its cluster's calibration.
+/// The operating point of an all-reduce, by which its cluster's calibration corrects it.
 OperatingPoint operating_point_of(const CollectiveChoice& choice, Bytes size,
                                   const Cluster& cluster);
 

@@ -11,7 +11,7 @@ namespace ddpsim {
 /// Buckets of the steady step, in launch order: those under study, otherwise the reducer's own.
 std::vector<Bucket> buckets_of(const Job& job);
 
-/// The same for an iteration, counted from 1. Iteration 0 is the steady step.
+/// Buckets of an iteration, in launch order. Iterations are counted from 1; 0 is the steady step.
 std::vector<Bucket> buckets_for(const Job& job, int iteration);
 
 }  // namespace ddpsim

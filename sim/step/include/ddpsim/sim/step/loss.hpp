@@ -26,14 +26,15 @@ enum class LossCause : std::uint8_t {
   jitter,
   /// After backward: transfers of buckets, until gradients are handed back.
   exposed_all_reduce,
-  used_map,          ///< the same for the map of used parameters
+  /// After backward: transfers of the map of used parameters.
+  used_map,
   buffer_broadcast,  ///< with flattening and copying back
   sync_batchnorm,    ///< its collectives, and the host's reads
   /// Local SGD flattens, divides and all-reduces parameters: the share of one step.
   model_averaging,
   /// Compute waits for an all-gather of parameters, under a scheme that shards them.
   exposed_all_gather,
-  /// The same for a reduce-scatter of gradients.
+  /// Compute waits for a reduce-scatter of gradients, under a scheme that shards them.
   exposed_reduce_scatter,
   exposed_broadcast,  ///< any other collective of a scheme
   /// Optimizer work that other ranks do instead of this one. Negative.

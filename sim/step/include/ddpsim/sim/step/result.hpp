@@ -90,7 +90,7 @@ struct StepTimes {
   Duration stall;
   /// The wait for data and the copy of a batch to the GPU.
   Duration input;
-  /// The same for one GPU working alone, if it is simulated.
+  /// The wait for data and the copy of a batch on one GPU working alone, if that is simulated.
   Duration input_alone;
   /// What else the recorded host did between steps.
   Duration pause;
@@ -136,7 +136,7 @@ inline TimePoint end_of_backward(const StepTimes& times) {
 struct ModelAveraging {
   int period = 1;
   Bytes bytes;  ///< all-reduced
-  /// From the end of the optimizer until parameters are averaged.
+  /// Time from the end of the optimizer until parameters are averaged.
   Duration whole;
   /// Share of steps that average: 1 / period, without the steps in which a higher level does.
   double share = 1;

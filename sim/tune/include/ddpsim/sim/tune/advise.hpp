@@ -73,7 +73,7 @@ struct AdviseOptions {
   TuneOptions tuning;
   /// Memory of each GPU; a row that needs more gets an error.
   std::optional<Bytes> memory;
-  /// False if no cap can be predicted from this recording.
+  /// Whether bucket caps are searched. False if no cap can be predicted from this recording.
   bool caps = true;
 };
 

@@ -34,7 +34,8 @@ struct RecordedJob {
   std::optional<NcclVersion> nccl{};
   std::vector<RecordedBucket> buckets;  ///< launch order
   int ranks = 1;                        ///< of the recorded job
-  /// True if the ranks were joined: recorded times are then of the transfer alone.
+  /// Whether recorded times are the times of transfers alone, because the recordings of all ranks
+  /// were joined. False: they include waits for other ranks.
   bool waits_apart = false;
   /// Recorded steps with all-reduces of these bytes.
   std::size_t steps = 1;

@@ -74,12 +74,12 @@ struct NextWorse {
 
 /// Why a setting with a predicted gain is not recommended before something is measured.
 enum class Doubt {
-  /// It may cost more than a measurable amount, or than a quarter of its expected gain.
+  /// The setting may cost more than a measurable amount, or than a quarter of its expected gain.
   loss,
-  /// Its all-reduces are unlike any that was measured on this machine or one of its kind.
+  /// The setting's all-reduces are unlike any that was measured on this machine or one of its kind.
   sizes,
-  /// With one node more or less, NICs 5 % off, or the next NCCL version, it gains too little or may
-  /// cost too much.
+  /// With one node more or less, NICs 5 % off, or the next NCCL version, the setting gains too
+  /// little or may cost too much.
   neighbour,
 };
 std::string_view name_of(Doubt doubt);  ///< "loss"
@@ -105,7 +105,8 @@ struct MeasureFirst {
 };
 
 struct Recommendation {
-  bool set = false;                ///< false: keep the current setting
+  /// Whether a setting is recommended. False: keep the current setting.
+  bool set = false;
   bool default_as_current = true;  ///< the current setting is the default
   /// If `set` with neither this nor a first bucket: pass nothing, because PyTorch's default beats
   /// the current setting.
@@ -135,7 +136,8 @@ struct Recommendation {
   /// Some cap gains under some of the possible versions but none under all, so the current setting
   /// is kept.
   bool depends_on_version = false;
-  /// The same for the causes of the current step's residual: compute or communication.
+  /// Some cap gains under one cause of the current step's residual (compute or communication) but
+  /// none under both, so the current setting is kept.
   bool depends_on_cause = false;
 };
 
@@ -173,7 +175,8 @@ struct TuneOptions {
 /// The advice if the version were known to be in this range.
 struct AdviceByVersion {
   VersionRange versions;
-  bool set = false;  ///< false: keep the current setting
+  /// Whether a setting is recommended. False: keep the current setting.
+  bool set = false;
   std::optional<double> bucket_cap_mb;
   std::optional<double> first_bucket_mb;
   /// The smaller gain of the range's oldest and newest version.
@@ -183,7 +186,8 @@ struct AdviceByVersion {
 /// The advice if the cause of the current step's residual were known.
 struct AdviceByCause {
   Cause cause;
-  bool set = false;  ///< false: keep the current setting
+  /// Whether a setting is recommended. False: keep the current setting.
+  bool set = false;
   std::optional<double> bucket_cap_mb;
   std::optional<double> first_bucket_mb;
   Gain gain;

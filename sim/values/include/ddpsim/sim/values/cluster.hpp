@@ -192,7 +192,7 @@ struct Cluster {
   /// are oversubscribed, and the cluster does not say how ranks are placed. `loads` then assumes
   /// that such neighbours share a leaf switch: the best case.
   std::shared_ptr<const LinkLoads> loads_scattered;
-  /// The numbers are confirmed by a log.
+  /// Whether a log confirms the numbers.
   bool verified = false;
   std::vector<std::string> sources;
   /// What the cluster's files leave open or show as faulty, one sentence each. Every answer prints

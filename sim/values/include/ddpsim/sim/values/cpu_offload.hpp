@@ -15,8 +15,9 @@ namespace ddpsim {
 /// an otherwise idle EPYC with PyTorch 2.13: 25 GB/s with AdamW, limited by its square roots, 57
 /// with SGD, 61 with fused AdamW. Cores of older servers read 10 to 15.
 inline constexpr Bandwidth kOneThreadOfHost = Bandwidth::gigabytes_per_second(20);
-/// The same rate for a rank with enough threads, while eight GPUs share the host. It is an eighth
-/// of what two sockets with eight channels of DDR4-3200 each reach of their 410 GB/s.
+/// Bytes per second that an optimizer on the host reads and writes, for a rank with enough threads
+/// while eight GPUs share the host. It is an eighth of what two sockets reach, of a peak of 410
+/// GB/s with eight channels of DDR4-3200 each.
 inline constexpr Bandwidth kShareOfHost = Bandwidth::gigabytes_per_second(40);
 /// Range of both rates, as factors on the optimizer's time on the host.
 inline constexpr double kHostRateMost = 3;

@@ -32,8 +32,9 @@ struct GlooCalibration {
   /// Standard deviation of the logarithm of a time at numbers of ranks that were measured. Each
   /// size is predicted from the others.
   SizeSpread deviation;
-  /// The same for numbers of ranks that were not measured: each number is predicted from the
-  /// others. Absent if only one was measured.
+  /// Standard deviation of the logarithm of a time at numbers of ranks that were not measured. It
+  /// is found by predicting each measured number from the others. Absent if only one number was
+  /// measured.
   std::optional<SizeSpread> other_ranks_deviation;
   std::vector<CalibratedShape> logs;  ///< at least one
 };

@@ -16,12 +16,12 @@ struct Stated {
 struct SchemeFacts {
   /// The scheme runs DDP's reducer, with its options.
   Stated<bool> runs_reducer;
-  /// Its speedup over another scheme is predicted as reliably as between two of PyTorch's own
+  /// The scheme's speedup over another one is predicted as reliably as between two of PyTorch's own
   /// schemes (speedup.cpp).
   Stated<bool> ranked_closely;
-  /// It does not need find_unused_parameters if a parameter has no gradient.
+  /// The scheme does not need find_unused_parameters if a parameter has no gradient.
   Stated<bool> allows_unused;
-  /// Its collectives run one at a time, so other traffic can be simulated along with them.
+  /// The scheme's collectives run one at a time, so other traffic can be simulated along with them.
   Stated<bool> one_at_a_time;
   /// Hosts send and add up gradients, and no collective includes all ranks.
   Stated<bool> by_servers;

@@ -273,7 +273,7 @@ struct Recorded {
   bool operator==(const Recorded&) const = default;
 };
 
-/// The same step on one of several ranks of a job.
+/// The recorded step as it ran on one of several ranks of a job.
 struct RankRecording : Recorded {
   int rank = 0;
   /// Start of this rank's forward, relative to that of the representative rank. Negative: it began
