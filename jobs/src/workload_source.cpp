@@ -12,21 +12,32 @@
 #include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/models/estimate.hpp"
 #include "ddpsim/models/model_config.hpp"
+#include "ddpsim/models/model_file.hpp"
 #include "ddpsim/topologies/cluster_source.hpp"
 #include "ddpsim/traces/import.hpp"
 
 namespace ddpsim {
 namespace {
 
-constexpr std::int64_t kMostConfig = 1 << 20;  // bytes; a config.json has a few thousand
+/// In bytes: a config.json has a few thousand, the trace of a 70B model has 5 MB.
+constexpr std::int64_t kMostModelFile = 64 << 20;
+constexpr std::size_t kMostConfig = 1 << 20;
 
-/// If MODEL is a file, what its config.json says.
+/// Describes MODEL if it is a file: a traced model or a config.json.
 std::optional<ModelDescription> model_of_file(const std::string& text) {
   const std::string path(model_part(text));
   std::error_code error;
   if (describe_model(path) || !(path.ends_with(".json") || std::filesystem::exists(path, error)))
     return std::nullopt;
-  return model_of_config(read_file(path, kMostConfig), path);
+  const std::string content = read_file(path, kMostModelFile);
+  if (is_model_file(content)) return parse_model_file(content, path);
+  if (content.size() > kMostConfig)
+    throw InputError(
+        {.file = path,
+         .where = "",
+         .message = fmt::format("has {} bytes, too many for a config.json", content.size()),
+         .hint = "Give a config.json, or the file that ddpsim.estimate wrote"});
+  return model_of_config(content, path);
 }
 
 LoadedWorkload load_estimate(const std::string& text) {
@@ -127,6 +138,7 @@ LoadedWorkload load_workload(const WorkloadRequest& request) {
             "an estimate{}: nobody measured this workload. Record a step once you have the GPU",
             taken_variant(loaded.workload)));
   for (const auto& [key, value] : loaded.workload.provenance) {
+    if (key == kTraceNoteMark) loaded.warnings.push_back(value);
     if (key == kNoteMark) loaded.warnings.push_back(fmt::format("config.json: {}", value));
     if (key == kIgnoredMark)
       loaded.warnings.push_back(

@@ -27,12 +27,13 @@ bool computes_otherwise(const EstimateSpec& spec) {
 
 /// `bert-large@A100:b8:s512:amp`, with all defaults written out.
 std::string full_name(const EstimateSpec& spec, const Model& model, const ComputeSetting& setting) {
-  const std::string tokens =
-      model.sample == SampleKind::sequence ? fmt::format(":s{}", model.sample_size) : "";
+  const std::string tokens = model.sample == SampleKind::sequence && !spec.description.traced
+                                 ? fmt::format(":s{}", model.sample_size)
+                                 : "";
   std::string name = fmt::format("{}@{}:b{}{}:{}", model.name, setting.gpu.stated(), setting.batch,
                                  tokens, name_of(setting.precision));
   if (computes_otherwise(spec)) name += fmt::format(":attn={}", name_of(*spec.attention));
-  if (spec.checkpointing != Checkpointing{})
+  if (spec.checkpointing != usual_checkpointing(spec.description))
     name += fmt::format(":ckpt={}", name_of(spec.checkpointing));
   if (!spec.frozen.empty()) name += fmt::format(":frozen={}", fmt::join(spec.frozen, "+"));
   return name;
@@ -184,14 +185,20 @@ void set_times(const Model& model, const LayerRun& run, Workload& workload) {
   launches.optimizer = optimizer_kernels(model);
 }
 
+/// "sequences of 512 tokens"
+std::string samples_of(const Model& model) {
+  if (model.sample_size == 0) return "samples";
+  return model.sample == SampleKind::sequence
+             ? fmt::format("sequences of {} tokens", model.sample_size)
+             : fmt::format("images of {} pixels a side", model.sample_size);
+}
+
 /// Origin of the estimate, its assumptions and what it leaves out.
 std::vector<std::pair<std::string, std::string>> provenance_of(const EstimateSpec& spec,
                                                                const Model& model,
                                                                const ComputeSetting& setting,
                                                                const GpuModel& gpu) {
-  const std::string size = model.sample == SampleKind::sequence
-                               ? fmt::format("sequences of {} tokens", model.sample_size)
-                               : fmt::format("images of {} pixels a side", model.sample_size);
+  const std::string size = samples_of(model);
   std::vector<std::pair<std::string, std::string>> provenance = {
       {"summary",
        fmt::format("estimate, not a recording: {}, {}, batch {} of {} on one {}", model.name,
@@ -218,7 +225,8 @@ std::vector<std::pair<std::string, std::string>> provenance_of(const EstimateSpe
     provenance.emplace_back(kIgnoredMark,
                             fmt::format("{}", fmt::join(spec.description.ignored, ", ")));
   if (!spec.description.notes.empty())
-    provenance.emplace_back(kNoteMark, fmt::format("{}", fmt::join(spec.description.notes, "; ")));
+    provenance.emplace_back(spec.description.traced ? kTraceNoteMark : kNoteMark,
+                            fmt::format("{}", fmt::join(spec.description.notes, "; ")));
   if (!model.buffers_as_in.empty())
     provenance.emplace_back(kBuffersMark, "as in " + model.buffers_as_in);
   return provenance;
@@ -252,7 +260,8 @@ Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu) {
                       .message = gpu.name + " has no bfloat16 units",
                       .hint = "Use amp (fp16)"});
   Model model = model_of(spec);
-  for (Parameter& parameter : model.parameters) parameter.dtype = parameter_dtype(spec.precision);
+  for (Parameter& parameter : model.parameters)
+    if (parameter.dtype == Dtype::float32) parameter.dtype = parameter_dtype(spec.precision);
   const ComputeSetting setting = setting_of(spec, model, gpu);
   require_possible(spec, model, setting);
   const std::vector<Layer> whole = model.layers;

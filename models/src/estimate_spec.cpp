@@ -114,16 +114,18 @@ class OptionParts {
       spec_.batch = count_after(text_, part, "batch size", kMostSamples);
     } else if (part.size() > 1 && part.front() == 's') {
       require_first(part, spec_.tokens.has_value());
+      require_untraced(part, "the length of its sequences");
       require_sequences(part, "sequence length");
       spec_.tokens = count_after(text_, part, "sequence length", spec_.description.most_tokens);
       require_place_for_image(text_, *spec_.tokens, spec_.description);
     } else if (part.starts_with(kAttention)) {
       require_first(part, spec_.attention.has_value());
+      require_untraced(part, "its attention");
       require_sequences(part, "attention");
       spec_.attention = kernel_after(text_, part);
     } else if (part.starts_with(kCheckpointing)) {
       require_first(part, has_checkpointing_);
-      require_sequences(part, "blocks to checkpoint");
+      if (!spec_.description.traced) require_sequences(part, "blocks to checkpoint");
       spec_.checkpointing = checkpointing_after(text_, part);
       has_checkpointing_ = true;
     } else if (part.starts_with(kFrozen)) {
@@ -139,6 +141,13 @@ class OptionParts {
   }
 
  private:
+  /// A trace holds for the inputs and the attention that it was made with.
+  void require_untraced(std::string_view part, std::string_view what) const {
+    if (spec_.description.traced)
+      refuse(text_, fmt::format("{} is a trace, which fixes {}", spec_.model, what),
+             fmt::format("Trace the module again with ddpsim.estimate, and leave out {}",
+                         in_quotes(part)));
+  }
   void require_first(std::string_view part, bool given) const {
     if (given) refuse(text_, fmt::format("{} says again what stands before it", in_quotes(part)));
   }
@@ -156,6 +165,11 @@ class OptionParts {
 
 }  // namespace
 
+Checkpointing usual_checkpointing(const ModelDescription& description) {
+  if (!description.checkpointed) return {};
+  return {.policy = Checkpointing::Policy::full};
+}
+
 std::string_view model_part(std::string_view text) {
   return text.substr(0, text.rfind('@'));
 }
@@ -170,6 +184,7 @@ EstimateSpec parse_estimate_spec(std::string_view text, std::optional<ModelDescr
   std::string_view rest = text.substr(at + 1);
   spec.gpu = take_part(rest);
   if (spec.gpu.empty()) refuse(text, "names no GPU", "Write " + spec.model + "@V100");
+  spec.checkpointing = usual_checkpointing(spec.description);
   OptionParts options(text, spec);
   while (!rest.empty()) options.take(take_part(rest));
   if (text.back() == ':') refuse(text, "ends in a colon", "Leave it out, or say what follows");

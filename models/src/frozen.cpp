@@ -26,6 +26,10 @@ void leave_out_gradients(Layer& layer, const std::vector<Parameter>& parameters)
     bias_is_frozen = bias_is_frozen || (!of_product && parameters[p].frozen);
   }
   if (layer.parameters.empty()) return;
+  if (!layer.trains) {  // a trace already left its gradients out
+    std::erase_if(layer.parameters, [&](std::size_t p) { return parameters[p].frozen; });
+    return;
+  }
   layer.trains = weight_trains;
   if (layer.product && !weight_trains) --layer.backward_kernels;
   if (bias_is_frozen) {  // its gradient is not summed

@@ -26,9 +26,19 @@ constexpr double kLeastDepth = 256;
 /// from NHWC per convolution.
 constexpr double kLayoutPasses = 4.0 / 3;
 
-/// SGD reads gradient, weight and momentum, and writes two of them. Adam has one more state.
+/// SGD reads gradient and weight, and writes the weight. Momentum is one more state, which is read
+/// and written; Adam has two.
 int optimizer_passes(const Model& model) {
-  return usual_optimizer(model.sample) == Optimizer::momentum ? 5 : 7;
+  switch (model.optimizer.value_or(usual_optimizer(model.sample))) {
+    case Optimizer::sgd:
+      return 3;
+    case Optimizer::momentum:
+      return 5;
+    case Optimizer::adam:
+    case Optimizer::adamw:
+      break;
+  }
+  return 7;
 }
 
 /// Work of fused attention relative to the two products of forward. Backward computes the scores
@@ -149,7 +159,8 @@ class CostModel {
     }
     double operands = static_cast<double>(p.inputs() + p.outputs()) * batch_;
     if (per_sample) operands += groups * in * out * batch_;
-    if (tensor_tflops_ > 0 && layer_.kind == LayerKind::convolution) operands *= 1 + kLayoutPasses;
+    if (tensor_tflops_ > 0 && layer_.kind == LayerKind::convolution && !layer_.channels_last)
+      operands *= 1 + kLayoutPasses;
     const auto weights = static_cast<double>(layer_.weights);
     const double direct =
         arithmetic + memory_seconds((operands + weights) * element_ + casts(weights));
@@ -259,7 +270,7 @@ int optimizer_kernels(const Model& model) {
   const auto trained = static_cast<std::size_t>(
       std::ranges::count_if(model.parameters, [](const Parameter& p) { return !p.frozen; }));
   const std::size_t groups = (trained + kTensorsPerKernel - 1) / kTensorsPerKernel;
-  return static_cast<int>(groups) * optimizer_passes(model);
+  return static_cast<int>(groups) * (model.fused_optimizer ? 1 : optimizer_passes(model));
 }
 
 Duration optimizer_cost(const Model& model, const GpuModel& gpu) {

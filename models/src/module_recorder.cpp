@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ddpsim/sim/values/assert.hpp"
+#include "order_of_gradients.hpp"
 
 namespace ddpsim {
 namespace {
@@ -502,17 +503,7 @@ void ModuleRecorder::buffers_as_in(std::string library) {
 
 Model ModuleRecorder::finish() && {
   DDPSIM_ASSERT(ahead_.empty(), "a module was defined and never ran", ahead_.size());
-  std::vector<int> uses_left(model_.parameters.size());
-  for (const Layer& layer : model_.layers) {
-    if (!layer.reached) continue;
-    for (const std::size_t parameter : layer.parameters) ++uses_left[parameter];
-  }
-  for (auto layer = model_.layers.rbegin(); layer != model_.layers.rend(); ++layer) {
-    if (!layer->reached) continue;
-    for (const std::size_t parameter : layer->parameters) {
-      if (--uses_left[parameter] == 0) model_.ready_order.push_back(parameter);
-    }
-  }
+  model_.ready_order = order_of_gradients(model_);
   return std::move(model_);
 }
 

@@ -62,18 +62,22 @@ if TYPE_CHECKING:
     from ._results import Workload as Workload
     from ._autotune import Autotuner as Autotuner
     from ._autotune import autotune as autotune  # pyright: ignore[reportUnknownVariableType] (torch has no types)
+    from ._estimate import estimate as estimate
+    from ._estimate import trace_model as trace_model
     from .ddpsim_recorder import Recorder as Recorder
 
-# These names are imported on first use. The recorder and autotune need torch. The result classes take longer to define
-# than everything else takes to import.
+# These names are imported on first use. The recorder, autotune and estimate need torch. The result classes take longer
+# to define than everything else takes to import.
 _LATER = {
     "Autotuner": "_autotune",
     "Recorder": "ddpsim_recorder",
     "autotune": "_autotune",
+    "estimate": "_estimate",
     "program": "_program",
     "schema": "_schemas",
+    "trace_model": "_estimate",
 }
-_NEED_TORCH = ("Autotuner", "Recorder", "autotune")  # left out of `import *`
+_NEED_TORCH = ("Autotuner", "Recorder", "autotune", "estimate", "trace_model")  # left out of `import *`
 _RESULTS = (
     "AdviseResult",
     "AllreduceResult",

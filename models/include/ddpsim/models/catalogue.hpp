@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ddpsim/models/layer.hpp"
+#include "ddpsim/sim/values/optimizer.hpp"
 #include "ddpsim/sim/values/workload.hpp"
 
 namespace ddpsim {
@@ -46,10 +47,14 @@ struct Model {
   /// Layers that process another input than the text, such as an image.
   std::vector<Block> other_inputs;
   SampleKind sample = SampleKind::image;
-  /// Pixels per side, or tokens, that `layers` was built for.
+  /// Pixels per side, or tokens, that `layers` was built for. 0: samples have no size.
   std::int64_t sample_size = 0;
   /// Samples per GPU unless the user gives a batch.
   std::int64_t default_batch = 0;
+  /// If absent, the usual optimizer for such samples.
+  std::optional<Optimizer> optimizer;
+  /// The optimizer updates all states of a parameter in one kernel (fused=True).
+  bool fused_optimizer = false;
 };
 
 /// A model that is not built for one sample size yet. It comes from the catalogue or from
@@ -73,6 +78,10 @@ struct ModelDescription {
   std::vector<std::string> ignored;
   /// Remarks for the user.
   std::vector<std::string> notes;
+  /// A trace of one module: neither its sample's size nor its attention can be chosen.
+  bool traced = false;
+  /// The traced module checkpoints its blocks.
+  bool checkpointed = false;
   std::function<Model(std::int64_t size, AttentionKernel attention)> build;
 };
 

@@ -4,7 +4,8 @@
 //            [:ckpt=none|full|selective|BLOCKS][:frozen=GLOB[+GLOB]]
 //
 // MODEL is a name of the catalogue, dimensions (llama:layers=…, model_config.hpp), or the path of a
-// config.json. It ends at the last `@`. The caller reads the config.json.
+// config.json or of a traced model (model_file.hpp). It ends at the last `@`. The caller reads the
+// file.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +40,9 @@ std::string_view model_part(std::string_view text);
 EstimateSpec parse_estimate_spec(std::string_view text,
                                  std::optional<ModelDescription> described = std::nullopt);
 
+/// The checkpointing that holds unless the user asks for another.
+Checkpointing usual_checkpointing(const ModelDescription& description);
+
 /// Builds the model that `spec` asks for, frozen parameters and all.
 Model model_of(const EstimateSpec& spec);
 
@@ -53,6 +57,8 @@ inline constexpr std::string_view kBuffersMark = "buffers";
 /// Keys of the provenance: remarks about a config.json, and which of its fields were ignored.
 inline constexpr std::string_view kNoteMark = "note";
 inline constexpr std::string_view kIgnoredMark = "ignored";
+/// The same for a traced model.
+inline constexpr std::string_view kTraceNoteMark = "trace_note";
 
 /// Range of the factor between estimated and real speed. Published steps on V100, A100 and H100 ran
 /// at 0.83 to 1.17 of the estimate (the middle 80 %). Each model was left out of the fit on each

@@ -1,0 +1,222 @@
+"""The step of any module on a GPU that is not here: traced without weights, timed by the program's cost model.
+
+    workload = ddpsim.estimate(model, inputs, gpu="H100")
+    print(ddpsim.tune(workload, "dgxh100"))
+"""
+
+# pyright: basic, reportMissingImports=false
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
+
+import torch
+
+from ._errors import Failure, UsageError
+from ._fake_step import Step, take_step
+from ._model_document import document_of
+
+if TYPE_CHECKING:
+    from ._results import Workload
+
+PRECISIONS = ("fp32", "tf32", "amp", "bf16", "bf16-true")
+OPTIMIZERS = ("sgd", "momentum", "adam", "adamw")
+
+
+def trace_model(
+    module: Any,
+    inputs: Any,
+    *,
+    batch: int | None = None,
+    loss: Callable[[Any], Any] | None = None,
+    optimizer: Any = None,
+    channels_last: bool = False,
+) -> dict[str, Any]:
+    """The document ddpsim.model/1 of a module: what `model.json@GPU` reads.
+
+    inputs: what the module is called with: a tensor, a tuple of arguments, or a mapping of keyword arguments. Only shapes and
+        dtypes are read, so tensors may lie on the meta device.
+    batch: samples in `inputs`; default: the first length of the first tensor.
+    loss: makes a scalar of the module's outputs; default: `outputs.loss`, or the sum of the outputs.
+    optimizer: "sgd", "momentum", "adam", "adamw", or an optimizer of torch.optim; default: momentum for images, else adam.
+    channels_last: the module and its images are trained in torch.channels_last.
+    """
+    module = _unwrapped(module)
+    args, kwargs = _arguments(inputs)
+    first = _first_tensor((args, kwargs))
+    if first is None:
+        raise UsageError("inputs hold no tensor", "Pass what the module is called with: a tensor, a tuple or a mapping")
+    samples = batch or (first.shape[0] if first.dim() else 1)
+    if samples < 1:
+        raise UsageError(f"a batch of {samples} samples", "Pass inputs of one sample or more")
+    step = take_step(module, args, kwargs, loss or _usual_loss, channels_last)
+    more = _samples((args, kwargs))
+    more.update(_optimizer(optimizer))
+    document = document_of(module, step, samples, more)
+    notes = _notes(module, step, document)
+    if notes:
+        document["notes"] = notes
+    document["traced_with"] = f"ddpsim.estimate, PyTorch {torch.__version__}"
+    return document
+
+
+def estimate(
+    module: Any,
+    inputs: Any,
+    *,
+    gpu: str = "H100",
+    batch: int | None = None,
+    precision: str = "bf16",
+    loss: Callable[[Any], Any] | None = None,
+    optimizer: Any = None,
+    channels_last: bool = False,
+    checkpointing: str | int | None = None,
+    frozen: Sequence[str] | str = (),
+    model: str | os.PathLike[str] | None = None,
+    output: str | os.PathLike[str] | None = None,
+) -> "Workload":
+    """The workload of a module on a GPU: an estimate, which needs no GPU, no weights and no recording.
+
+    Traces forward and backward of `module` once on tensors without memory (trace_model, which says what `inputs`, `batch`,
+    `loss`, `optimizer` and `channels_last` are) and lets the program time its layers. The result is a WORKLOAD of every function
+    here: simulate, tune, compare.
+
+    gpu: as in MODEL@GPU: "H100", "A100-40GB".
+    precision: "fp32", "tf32", "amp" (fp16 autocast with a scaler), "bf16" (autocast) or "bf16-true" (all parameters).
+    checkpointing: "none", "full", "selective" or a number of blocks; default: what the module does.
+    frozen: modules or parameters that do not train, in addition to those without requires_grad: "encoder.*".
+    model: a file to keep the trace in; `FILE@GPU:bBATCH:PRECISION` then estimates other GPUs and batches without PyTorch.
+    output: a file to keep the workload in.
+    """
+    if precision not in PRECISIONS:
+        raise UsageError(f"precision {precision!r} is unknown", f"Pass one of {', '.join(PRECISIONS)}")
+    document = trace_model(
+        module, inputs, batch=batch, loss=loss, optimizer=optimizer, channels_last=channels_last
+    )
+    from . import import_trace
+    from ._arguments import temporary
+
+    options = [f"b{document['batch']}", precision]
+    if checkpointing is not None:
+        options.append(f"ckpt={checkpointing}")
+    patterns = [frozen] if isinstance(frozen, str) else list(frozen)
+    if patterns:
+        options.append(f"frozen={'+'.join(patterns)}")
+    with temporary() as folder:
+        path = os.fspath(model) if model is not None else os.path.join(folder, "model.json")
+        write_model(document, path)
+        return import_trace(":".join([f"{path}@{gpu}", *options]), output=output)
+
+
+def write_model(document: Mapping[str, Any], path: str) -> None:
+    """Members one a line, entries of lists one a line: files can be compared."""
+    lines = []
+    for name, value in document.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            entries = ",\n".join(f"  {json.dumps(entry)}" for entry in value)
+            lines.append(f"{json.dumps(name)}: [\n{entries}\n]")
+        else:
+            lines.append(f"{json.dumps(name)}: {json.dumps(value)}")
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("{" + ",\n".join(lines) + "}\n")
+    except OSError as error:
+        raise Failure(f"{path} cannot be written: {error.strerror}", "Let model name a file in a folder that exists") from error
+
+
+def _unwrapped(module: Any) -> Any:
+    """Without DDP and torch.compile around it."""
+    while True:
+        if isinstance(module, (torch.nn.parallel.DistributedDataParallel, torch.nn.DataParallel)):
+            module = module.module
+        elif hasattr(module, "_orig_mod"):
+            module = module._orig_mod
+        else:
+            break
+    if not isinstance(module, torch.nn.Module):
+        raise UsageError(f"{type(module).__name__} is no torch.nn.Module", "Pass the module that you train")
+    return module
+
+
+def _arguments(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if isinstance(inputs, Mapping) or hasattr(inputs, "keys"):
+        return (), dict(inputs)
+    if isinstance(inputs, (tuple, list)):
+        return tuple(inputs), {}
+    return (inputs,), {}
+
+
+def _each_tensor(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            yield from _each_tensor(one)
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            yield from _each_tensor(one)
+
+
+def _first_tensor(value: Any) -> Any:
+    return next(_each_tensor(value), None)
+
+
+def _samples(inputs: Any) -> dict[str, Any]:
+    """An image has four lengths; a sequence is a row of whole numbers."""
+    for tensor in _each_tensor(inputs):
+        if tensor.dim() == 2 and not tensor.is_floating_point() and tensor.dtype != torch.bool:
+            return {"sample": "sequence", "sample_size": tensor.shape[1]}
+        if tensor.dim() == 4 and tensor.is_floating_point():
+            return {"sample": "image", "sample_size": tensor.shape[-1]}
+    return {"sample": "other"}
+
+
+def _usual_loss(outputs: Any) -> Any:
+    """What transformers gives as `loss`; else the sum of all numbers."""
+    found = outputs.get("loss") if isinstance(outputs, Mapping) else getattr(outputs, "loss", None)
+    if isinstance(found, torch.Tensor):
+        return found
+    tensors = [tensor for tensor in _each_tensor(outputs) if tensor.is_floating_point() and tensor.requires_grad]
+    if not tensors:
+        raise UsageError(
+            f"no output of the module has a gradient ({type(outputs).__name__})",
+            "Pass loss=FUNCTION, which makes a scalar tensor of the module's outputs",
+        )
+    return sum(tensor.sum() for tensor in tensors)
+
+
+def _optimizer(optimizer: Any) -> dict[str, Any]:
+    if optimizer is None:
+        return {}
+    if isinstance(optimizer, str):
+        if optimizer not in OPTIMIZERS:
+            raise UsageError(f"optimizer {optimizer!r} is unknown", f"Pass one of {', '.join(OPTIMIZERS)}")
+        return {"optimizer": optimizer}
+    kind = type(optimizer).__name__.lower()
+    defaults = getattr(optimizer, "defaults", {})
+    if kind == "sgd":
+        kind = "momentum" if defaults.get("momentum") else "sgd"
+    if kind not in OPTIMIZERS:
+        raise UsageError(
+            f"{type(optimizer).__name__} is no optimizer that ddpsim knows", f"Pass the nearest of {', '.join(OPTIMIZERS)}"
+        )
+    return {"optimizer": kind, **({"fused_optimizer": True} if defaults.get("fused") else {})}
+
+
+def _notes(module: Any, step: Step, document: Mapping[str, Any]) -> list[str]:
+    """What the layers do not say."""
+    notes = []
+    if not module.training:
+        notes.append(f"{type(module).__name__} was traced in eval mode: call train() on it before ddpsim.estimate")
+    routed = [op for op in step.operators if op.experts > 1]
+    if routed:
+        tokens = document["batch"] * document.get("sample_size", 1)
+        total = sum(parameter.numel() for parameter in module.parameters())
+        asleep = sum(op.weights * max(0.0, 1 - op.inputs / op.product["in"] / tokens / op.experts) for op in routed if op.product)
+        notes.append(
+            f"{total - asleep:.0f} of {total} parameters are active for a token. Experts count as replicated: "
+            "the all-to-all of expert parallelism is not simulated"
+        )
+    return notes

@@ -1,0 +1,500 @@
+"""One training step of any module without its weights: forward and backward on tensors that have shapes and no memory.
+
+A dispatch mode sees every operator below autograd, in forward and in backward. Operators that PyTorch runs otherwise on a CPU than on
+a GPU are replaced by what a GPU runs: dropout is one kernel, scaled_dot_product_attention another.
+"""
+
+# pyright: basic, reportMissingImports=false
+
+from __future__ import annotations
+
+import bisect
+import contextlib
+import dataclasses
+import sys
+from typing import Any, Callable, Iterator, Mapping, Sequence
+
+import torch
+import torch.nn.functional as F
+import torch.utils.checkpoint
+from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, FakeTensorMode
+from torch.autograd.graph import saved_tensors_hooks
+from torch.nn.modules import module as module_hooks
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from . import _operators
+from ._errors import InputError
+from ._operators import Operator
+
+_library = torch.library.Library("ddpsim", "DEF")
+_library.define("attention(Tensor query, Tensor key, Tensor value, Tensor? mask, bool causal) -> (Tensor, Tensor)")
+_library.define(
+    "attention_backward(Tensor gradient, Tensor query, Tensor key, Tensor value, Tensor? mask) -> (Tensor, Tensor, Tensor, Tensor?)"
+)
+_library.define("cast(Tensor given) -> Tensor")
+_library.define("grouped_mm(Tensor rows, Tensor weight) -> Tensor")
+
+
+def _attend(query: Any, key: Any, value: Any, mask: Any, causal: bool) -> Any:
+    shape = query.shape
+    out = query.new_empty((*shape[:-1], value.shape[-1]))
+    return out, query.new_empty(shape[:-1], dtype=torch.float32)
+
+
+def _attend_backward(gradient: Any, query: Any, key: Any, value: Any, mask: Any) -> Any:
+    of_mask = torch.empty_like(mask) if mask is not None else None
+    return torch.empty_like(query), torch.empty_like(key), torch.empty_like(value), of_mask
+
+
+_library.impl("attention", _attend, "Meta")
+_library.impl("attention_backward", _attend_backward, "Meta")
+_library.impl("cast", lambda given: torch.empty_like(given), "Meta")
+_library.impl("grouped_mm", lambda rows, weight: rows.new_empty(rows.shape[0], weight.shape[-1]), "Meta")
+
+
+class _Attention(torch.autograd.Function):
+    """One fused kernel, which keeps no scores."""
+
+    @staticmethod
+    def forward(context: Any, query: Any, key: Any, value: Any, mask: Any, causal: bool) -> Any:
+        out, sums = torch.ops.ddpsim.attention(query, key, value, mask, causal)
+        context.save_for_backward(query, key, value, mask, out, sums)
+        return out
+
+    @staticmethod
+    def backward(context: Any, *gradients: Any) -> Any:
+        query, key, value, mask, _, _ = context.saved_tensors
+        if mask is not None and not context.needs_input_grad[3]:
+            mask = None
+        found = torch.ops.ddpsim.attention_backward(gradients[0], query, key, value, mask)
+        return (*found, None)
+
+
+class _GroupedProduct(torch.autograd.Function):
+    """Rows times the weights of their experts, in one kernel: how many rows an expert has is not looked at."""
+
+    @staticmethod
+    def forward(context: Any, rows: Any, weight: Any) -> Any:
+        context.save_for_backward(rows, weight)
+        return torch.ops.ddpsim.grouped_mm(rows, weight)
+
+    @staticmethod
+    def backward(context: Any, *gradients: Any) -> Any:
+        rows, weight = context.saved_tensors
+        of_rows = torch.ops.ddpsim.grouped_mm(gradients[0], weight.transpose(-1, -2))
+        return of_rows, torch.empty_like(weight) if context.needs_input_grad[1] else None
+
+
+class _Cast(torch.autograd.Function):
+    """A cast that a model in half precision makes, and one in fp32 does not."""
+
+    @staticmethod
+    def forward(context: Any, given: Any) -> Any:
+        return torch.ops.ddpsim.cast(given)
+
+    @staticmethod
+    def backward(context: Any, *gradients: Any) -> Any:
+        return torch.ops.ddpsim.cast(gradients[0])
+
+
+def _fused_attention(
+    query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: Any = None, enable_gqa: bool = False,
+) -> Any:
+    return _Attention.apply(query, key, value, attn_mask, is_causal)
+
+
+def _one_kernel_dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    return torch.native_dropout(input, p, True)[0] if training and p > 0 and input.numel() else input
+
+
+def _grouped_product(mat_a: Any, mat_b: Any, offs: Any = None, bias: Any = None, out_dtype: Any = None) -> Any:
+    out = _GroupedProduct.apply(mat_a, mat_b)
+    return out if bias is None else out + bias
+
+
+_REPLACED: dict[Any, Callable[..., Any]] = {
+    F.scaled_dot_product_attention: _fused_attention,
+    F.dropout: _one_kernel_dropout,
+    torch.dropout: lambda input, p, train: _one_kernel_dropout(input, p, train),
+    **{
+        function: _grouped_product
+        for function in (getattr(torch, "_grouped_mm", None), getattr(F, "grouped_mm", None))
+        if function is not None
+    },
+}
+_CASTS = (torch.Tensor.to, torch.Tensor.float, torch.Tensor.type)
+
+
+class _OfGpus(TorchFunctionMode):
+    """Replaces functions by those of a GPU, and notes casts that a model in half precision would make."""
+
+    def __init__(self, step: "Step") -> None:
+        super().__init__()
+        self._step = step
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        replaced = _REPLACED.get(func)
+        if replaced:
+            return replaced(*args, **(kwargs or {}))
+        if func in _CASTS and _asks_for_float(func, args, kwargs or {}):
+            return self._step.cast(args[0])
+        return func(*args, **(kwargs or {}))
+
+
+def _asks_for_float(func: Any, args: Any, kwargs: Any) -> bool:
+    if args[0].dtype != torch.float32 or not args[0].dim():
+        return False
+    return func is torch.Tensor.float or torch.float32 in (*args[1:], kwargs.get("dtype"))
+
+
+@dataclasses.dataclass
+class Saved:
+    """A piece of memory that backward reads."""
+
+    operator: int  # whose output it is; -1: an input's
+    elements: int
+    bytes: int
+    is_float: bool
+
+
+@dataclasses.dataclass
+class Run:
+    """A module that ran: operators from `first` to before `last`."""
+
+    name: str
+    first: int
+    last: int
+
+
+class Step(TorchDispatchMode):
+    """Records the operators of a step: those of forward first, then what backward adds to each."""
+
+    def __init__(self, parameters: Sequence[Any], buffers: Sequence[Any], names: Mapping[int, str]) -> None:
+        super().__init__()
+        self.operators: list[Operator] = []
+        self.runs: list[Run] = []
+        self.ready: list[tuple[int, int]] = []  # parameter, operator whose backward finished its gradient
+        self.saved: dict[int, Saved] = {}
+        self.checkpointed: list[Run] = []
+        self.last_operator = ""
+        self._names = names
+        self._parameters = {storage_of(tensor): index for index, tensor in enumerate(parameters)}
+        self._outside = {storage_of(tensor) for tensor in buffers}
+        self._tensors = list(parameters)
+        self._producers: dict[int, int] = {}
+        self._wide: set[int] = set()  # storages that the model itself made fp32
+        self._single: set[int] = set()  # storages that autocast leaves in fp32
+        self._alive: list[Any] = []  # storages, so that no other takes the place of one
+        self._modules: list[Run] = []
+        self._in_backward = False
+        self._node_layers: list[int] = []
+        self._now = -1
+
+    # Forward and backward run under it.
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        packet = func.overloadpacket.__name__
+        if packet in _operators.FREE:
+            return func(*args, **(kwargs or {}))
+        self.last_operator = str(func)
+        node = torch._C._autograd._get_sequence_nr()
+        out = func(*args, **(kwargs or {}))
+        outs = _tensors_in(out)
+        ins = _tensors_in((args, kwargs or {}))
+        storages = {storage_of(tensor) for tensor in ins}
+        mutates = func._schema.is_mutable
+        if not mutates and all(storage_of(tensor) in storages for tensor in outs):
+            return out  # a view
+        if self._in_backward:
+            self._backward(packet, args, ins, outs)
+        else:
+            self._forward(packet, args, ins, outs, node, mutates)
+        return out
+
+    def _forward(self, packet: str, args: Any, ins: list[Any], outs: list[Any], node: int, mutates: bool) -> None:
+        module = self._modules[-1].name if self._modules else ""
+        previous = self.operators[-1].last_node if self.operators else 0
+        op = Operator(packet, module, first_node=previous, last_node=node)
+        weights = []
+        for tensor in ins:
+            index = self._parameters.get(storage_of(tensor))
+            if index is not None and index not in op.reads:
+                op.reads.append(index)
+                weights.append(self._tensors[index])
+        # An operator in place writes what it reads.
+        _operators.describe(op, packet, args, outs, ins, weights)
+        if not op.weights:
+            op.weights = sum(weight.numel() for weight in weights)
+        activations = [tensor for tensor in ins if tensor.is_floating_point() and storage_of(tensor) not in self._parameters]
+        op.inputs = op.inputs or sum(tensor.numel() for tensor in activations)
+        if packet in ("add", "add_"):
+            grown = [t for t in activations if t.requires_grad and outs and t.numel() == outs[0].numel()]
+            op.sums_branches = len(grown) > 1
+        self._note_precision(op, packet, activations, outs)
+        for tensor in outs:
+            self._producers.setdefault(storage_of(tensor), len(self.operators))
+            self._alive.append(tensor.untyped_storage())
+        self.operators.append(op)
+
+    def _note_precision(self, op: Operator, packet: str, activations: list[Any], outs: list[Any]) -> None:
+        """Follows what a model casts to fp32 itself. What autocast computes in fp32 counts so by its operator, and the next cast
+        behind it goes back to half precision."""
+        written = [storage_of(tensor) for tensor in outs]
+        if op.single_precision and packet != "embedding":
+            self._single.update(written)
+        if op.kind != "elementwise" or not outs:
+            return
+        large = [storage_of(tensor) for tensor in activations if 2 * tensor.numel() >= outs[0].numel()]
+        wide = any(storage in self._wide for storage in large)
+        if packet == "cast":
+            op.forward_elements *= 0.75  # one side has half the bytes
+            wide = not wide and not any(storage in self._single for storage in large)
+            op.single_precision = True
+        op.single_precision = op.single_precision or wide
+        if wide:
+            self._wide.update(written)
+
+    def _backward(self, packet: str, args: Any, ins: list[Any], outs: list[Any]) -> None:
+        node = torch._C._current_autograd_node()
+        if node is None:
+            return
+        name = node.name()
+        if name.endswith("AccumulateGrad"):
+            return  # a gradient that exists is added to; a first one is handed over
+        self._now = self._operator_of(node._sequence_nr())
+        op = self.operators[self._now]
+        moved, kernels = _operators.backward_elements(op, name, packet, ins, outs, args)
+        op.backward_elements += moved * (0.75 if packet == "cast" else 1)
+        op.backward_kernels += kernels
+
+    def _operator_of(self, sequence: int) -> int:
+        if not self._node_layers:
+            self._node_layers = [op.last_node for op in self.operators]
+        return min(bisect.bisect_right(self._node_layers, sequence), len(self.operators) - 1)
+
+    # What else happens in a step.
+
+    def cast(self, tensor: Any) -> Any:
+        return _Cast.apply(tensor)
+
+    def begin_backward(self, loss: Any) -> None:
+        self._in_backward = True
+        self.reached = {self._operator_of(number) for number in _nodes_behind(loss)}
+
+    def gradient_is_ready(self, parameter: int) -> None:
+        self.ready.append((parameter, max(self._now, 0)))
+
+    def save(self, tensor: Any) -> Any:
+        storage = storage_of(tensor)
+        if storage in self._parameters or storage in self._outside or storage in self.saved:
+            return tensor
+        memory = tensor.untyped_storage()
+        self._alive.append(memory)
+        self.saved[storage] = Saved(
+            self._producers.get(storage, -1), memory.nbytes() // tensor.element_size(), memory.nbytes(), tensor.is_floating_point()
+        )
+        return tensor
+
+    def enter(self, module: Any, *_: Any) -> None:
+        self._modules.append(Run(self._names.get(id(module), ""), len(self.operators), 0))
+
+    def leave(self, *_: Any) -> None:
+        run = self._modules.pop()
+        run.last = len(self.operators)
+        self.runs.append(run)
+
+    def place(self) -> str:
+        """Where it is, for a message."""
+        return next((run.name for run in reversed(self._modules) if run.name), "")
+
+
+def storage_of(tensor: Any) -> int:
+    return tensor.untyped_storage()._cdata
+
+
+def _tensors_in(value: Any) -> list[Any]:
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [tensor for one in value for tensor in _tensors_in(one)]
+    if isinstance(value, dict):
+        return [tensor for one in value.values() for tensor in _tensors_in(one)]
+    return []
+
+
+def _nodes_behind(loss: Any) -> set[int]:
+    """Sequence numbers of the nodes that backward comes to."""
+    seen, numbers, left = set(), set(), [loss.grad_fn]
+    while left:
+        node = left.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if not node.name().endswith("AccumulateGrad"):
+            numbers.add(node._sequence_nr())
+        left += [following for following, _ in node.next_functions]
+    return numbers
+
+
+@contextlib.contextmanager
+def replaced(owner: Any, **values: Any) -> Iterator[None]:
+    before = {name: getattr(owner, name) for name in values}
+    for name, value in values.items():
+        setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(owner, name, value)
+
+
+@contextlib.contextmanager
+def _with_fakes(module: Any, fake: Callable[[Any], Any]) -> Iterator[None]:
+    """The module with fake parameters, buffers and other tensors; as it was afterwards."""
+    before: list[tuple[dict[str, Any], str, Any]] = []
+    try:
+        for one in module.modules():
+            for table in (one._parameters, one._buffers, one.__dict__):
+                for name, value in list(table.items()):
+                    if isinstance(value, torch.Tensor):
+                        before.append((table, name, value))
+                        table[name] = fake(value)
+        yield
+    finally:
+        for table, name, value in before:
+            table[name] = value
+
+
+class _Checkpoints:
+    """Runs what a module checkpoints once, and notes which operators those are."""
+
+    def __init__(self, step: Step) -> None:
+        self._step = step
+
+    def __call__(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        for name in ("use_reentrant", "context_fn", "determinism_check", "debug", "early_stop", "preserve_rng_state"):
+            kwargs.pop(name, None)
+        first = len(self._step.operators)
+        out = function(*args, **kwargs)
+        self._step.checkpointed.append(Run("", first, len(self._step.operators)))
+        return out
+
+    @contextlib.contextmanager
+    def instead(self) -> Iterator[None]:
+        """Of both kinds of torch.utils.checkpoint, wherever a module has kept a reference to it."""
+        checkpoint = torch.utils.checkpoint
+
+        class Reentrant:
+            apply = staticmethod(lambda function, preserve, *args: self(function, *args))
+
+        ends = contextlib.nullcontext
+
+        def generator(function: Any, *args: Any, **kwargs: Any) -> Any:
+            first = len(self._step.operators)
+            yield
+            self._step.checkpointed.append(Run("", first, len(self._step.operators)))
+
+        named = {"CheckpointFunction": Reentrant}
+        if hasattr(checkpoint, "_checkpoint_without_reentrant_generator"):
+            named["_checkpoint_without_reentrant_generator"] = generator  # type: ignore[assignment]
+        with ends(), replaced(checkpoint, **named):
+            yield
+
+
+@contextlib.contextmanager
+def _as_without_tracing() -> Iterator[None]:
+    """Has transformers take the way that it takes with real tensors: positions that it counts itself are of one sequence, which it
+    does not look up where it notices a trace."""
+    masks = sys.modules.get("transformers.masking_utils")
+    if masks is None or not hasattr(masks, "find_packed_sequence_indices"):
+        yield
+        return
+    with replaced(masks, find_packed_sequence_indices=lambda position_ids: None):
+        yield
+
+
+def take_step(
+    module: Any, args: Sequence[Any], kwargs: Mapping[str, Any], loss: Callable[[Any], Any], channels_last: bool = False
+) -> Step:
+    """Runs forward and backward of the module once. `channels_last`: its maps and kernels lie so in memory."""
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
+    fakes: dict[int, Any] = {}
+
+    def fake(tensor: Any) -> Any:
+        if id(tensor) not in fakes:
+            with torch.no_grad(), mode:
+                made = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="cpu")
+                if channels_last and made.dim() == 4:
+                    made = made.contiguous(memory_format=torch.channels_last)
+            if isinstance(tensor, torch.nn.Parameter):
+                made = torch.nn.Parameter(made, requires_grad=tensor.requires_grad)
+            fakes[id(tensor)] = made
+        return fakes[id(tensor)]
+
+    parameters = list(module.parameters())
+    names = {id(one): name for name, one in module.named_modules()}
+    made = [fake(parameter) for parameter in parameters]
+    step = Step(made, [fake(buffer) for buffer in module.buffers()], names)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_with_fakes(module, fake))
+        for index, parameter in enumerate(made):
+            if parameter.requires_grad:
+                parameter.register_post_accumulate_grad_hook(lambda _, index=index: step.gradient_is_ready(index))
+        for handle in (
+            module_hooks.register_module_forward_pre_hook(step.enter),
+            module_hooks.register_module_forward_hook(step.leave, always_call=True),
+        ):
+            stack.callback(handle.remove)
+        stack.enter_context(_Checkpoints(step).instead())
+        stack.enter_context(_as_without_tracing())
+        stack.enter_context(replaced(F, scaled_dot_product_attention=_fused_attention, dropout=_one_kernel_dropout))
+        stack.enter_context(mode)
+        stack.enter_context(torch.enable_grad())
+        _run(module, _mapped(args, fake), _mapped(dict(kwargs), fake), loss, step)
+    return step
+
+
+def _mapped(value: Any, fake: Callable[[Any], Any]) -> Any:
+    """The same with fake tensors."""
+    if isinstance(value, torch.Tensor):
+        return fake(value)
+    if isinstance(value, Mapping):
+        return {name: _mapped(one, fake) for name, one in value.items()}
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+        return type(value)(_mapped(one, fake) for one in value)
+    return value
+
+
+def _run(module: Any, args: Any, kwargs: Any, loss: Callable[[Any], Any], step: Step) -> None:
+    part = "forward"
+    try:
+        with saved_tensors_hooks(step.save, lambda tensor: tensor), _OfGpus(step), step:
+            total = loss(module(*args, **kwargs))
+            if not isinstance(total, torch.Tensor) or total.numel() != 1 or not total.requires_grad:
+                raise InputError(
+                    "the loss is not one number that depends on a parameter that trains",
+                    "Pass loss=FUNCTION, which makes a scalar tensor of the module's outputs",
+                )
+            part = "backward"
+            step.begin_backward(total)
+            total.backward()
+    except InputError:
+        raise
+    except (DataDependentOutputException, DynamicOutputShapeException) as error:
+        raise InputError(
+            f"the module{_at(step)} asks for the values of a tensor ({error.func}), and a trace has shapes alone",
+            "Replace the question by one about shapes, or leave out the input that it is about (an attention mask of ones)",
+        ) from error
+    except Exception as error:
+        said = " ".join(str(error).split())[:200]
+        raise InputError(
+            f"{part} fails{_at(step)}, behind the operator {step.last_operator or 'none'}: {type(error).__name__}: {said}",
+            "Check that module(inputs) runs by itself on tensors of these shapes",
+        ) from error
+
+
+def _at(step: Step) -> str:
+    place = step.place()
+    return f" in {place}" if place else ""

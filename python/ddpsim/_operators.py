@@ -1,0 +1,240 @@
+"""What each operator of PyTorch costs, in the words of ddpsim.model/1: products from shapes, and elements read and written.
+
+Sizes are those of a whole batch, in elements of four bytes: a mask of bytes counts a quarter of an element, an index of eight bytes
+two. The rules are those of the program's own catalogue (models/src/module_recorder.cpp), which its constants were learned with.
+"""
+
+# torch is imported by whoever calls, and its types are incomplete.
+# pyright: basic
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any, Iterable, Sequence
+
+# Operators that autocast runs in fp32 on CUDA (aten/src/ATen/autocast_mode.h, AT_FORALL_FP32). Reductions written out by
+# a model count only where the model casts to fp32 itself.
+SINGLE_PRECISION = frozenset(
+    "native_layer_norm native_group_norm _fused_rms_norm _softmax _log_softmax pow exp expm1 log log2 log10 log1p rsqrt reciprocal "
+    "softplus nll_loss_forward nll_loss2d_forward mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy "
+    "binary_cross_entropy_with_logits kl_div cumsum cumprod prod linalg_vector_norm norm logsumexp embedding".split()
+)
+PRODUCTS = frozenset("mm addmm bmm baddbmm convolution _convolution mv dot".split())
+NORMALIZATIONS = frozenset(
+    "native_layer_norm native_group_norm _fused_rms_norm native_batch_norm _native_batch_norm_legit batch_norm_with_update "
+    "cudnn_batch_norm miopen_batch_norm".split()
+)
+BATCH_NORMS = frozenset(
+    "native_batch_norm _native_batch_norm_legit _batch_norm_with_update cudnn_batch_norm miopen_batch_norm".split()
+)
+POOLINGS = frozenset(
+    "max_pool2d_with_indices max_pool3d_with_indices avg_pool2d avg_pool3d _adaptive_avg_pool2d _adaptive_avg_pool3d "
+    "adaptive_max_pool2d".split()
+)
+# They launch nothing: sizes are known to the host, memory is only allocated.
+FREE = frozenset(
+    "empty empty_like empty_strided new_empty new_empty_strided device size stride sym_size sym_stride sym_numel _assert_async "
+    "_assert_scalar _assert_tensor_metadata lift lift_fresh lift_fresh_copy set_ resize_ record_stream _local_scalar_dense "
+    "_has_compatible_shallow_copy_type is_same_size".split()
+)
+
+
+@dataclasses.dataclass
+class Operator:
+    """A forward operator that launches kernels. Counts are of the batch."""
+
+    name: str
+    module: str
+    kind: str = "elementwise"
+    product: dict[str, Any] | None = None
+    attention: dict[str, Any] | None = None
+    weights: int = 0
+    reads: list[int] = dataclasses.field(default_factory=list)  # parameters
+    inputs: float = 0
+    outputs: float = 0
+    forward_elements: float = 0
+    forward_kernels: int = 1
+    backward_elements: float = 0
+    backward_kernels: int = 0
+    single_precision: bool = False
+    channels_last: bool = False
+    sums_branches: bool = False
+    first_node: int = 0  # sequence numbers of its autograd nodes: from this one …
+    last_node: int = 0  # … to before this one
+    experts: int = 0  # whose weights it multiplies with, each row with those of one
+    # Of backward's products: of the input, of the weight.
+    data_gradient: bool = False
+    weight_gradient: bool = False
+
+
+def elements(tensor: Any) -> float:
+    """Of four bytes, that lie in memory: what is expanded is read once."""
+    count = 1
+    for length, stride in zip(tensor.shape, tensor.stride()):
+        count *= 1 if stride == 0 else length
+    return count * tensor.element_size() / 4
+
+
+def each_elements(tensors: Iterable[Any]) -> float:
+    return sum(map(elements, tensors))
+
+
+def describe(op: Operator, packet: str, args: Sequence[Any], outs: Sequence[Any], ins: Sequence[Any], weights: list[Any]) -> None:
+    """Fills kind, product and forward's counts. `weights`: those of `ins` that are parameters."""
+    op.outputs = outs[0].numel() if outs else 0
+    op.single_precision = packet in SINGLE_PRECISION
+    if packet in ("mm", "addmm", "mv", "dot"):
+        _matrix(op, args[1:] if packet == "addmm" else args, weights)
+    elif packet in ("bmm", "baddbmm"):
+        _batched(op, args[1:] if packet == "baddbmm" else args, weights)
+    elif packet in ("convolution", "_convolution"):
+        _convolution(op, args, outs[0])
+    elif packet == "attention":
+        _attention(op, args)
+    elif packet == "grouped_mm":
+        _grouped(op, args, weights)
+    elif packet in NORMALIZATIONS or packet in BATCH_NORMS:
+        op.kind = "normalization"
+        op.forward_elements = (3 if packet in BATCH_NORMS and args[5] is not False else 2) * elements(args[0])
+    elif packet == "embedding":
+        op.kind = "embedding"
+        op.forward_elements = 2 * elements(outs[0])
+    elif packet in POOLINGS:
+        op.kind = "pooling"
+        op.forward_elements = _window(packet, args, outs[0]) * elements(outs[0]) + each_elements(outs)
+    else:
+        op.forward_elements = each_elements(ins) + each_elements(outs)
+
+
+def backward_elements(op: Operator, node: str, packet: str, ins: Sequence[Any], outs: Sequence[Any], args: Sequence[Any]) -> tuple[float, int]:
+    """Elements and kernels of an operator that backward runs for a node of `op`."""
+    if packet in ("mm", "addmm", "bmm", "baddbmm", "grouped_mm"):
+        return 0, 1 + (packet == "grouped_mm" and op.weight_gradient)
+    if packet == "convolution_backward":
+        mask = args[-1]
+        return (elements(args[0]) if mask[2] else 0), sum(map(bool, mask))
+    if packet.startswith("attention"):
+        query, key = ins[1], ins[2]
+        return 9 * elements(query) + 4 * elements(key), 3
+    if packet in ("native_layer_norm_backward", "_fused_rms_norm_backward"):
+        return (5 if args[-1][-1] or args[-1][1] else 3) * elements(args[0]), 1
+    if packet in ("native_batch_norm_backward", "cudnn_batch_norm_backward", "native_group_norm_backward", "batch_norm_backward"):
+        return 5 * elements(args[0]), 1
+    if packet in ("embedding_dense_backward", "embedding_backward"):
+        return 3 * elements(args[0]), 1  # the program counts the dense gradient itself
+    if packet == "max_pool2d_with_indices_backward":
+        return (2 * _window(packet, args[1:], args[0]) + 3) * elements(args[0]), 1
+    return each_elements(ins) + each_elements(outs), 1
+
+
+def _matrix(op: Operator, args: Sequence[Any], weights: list[Any]) -> None:
+    left, right = args[0], args[1]
+    if left.dim() == 1:
+        left = left[None]
+    if right.dim() == 1:
+        right = right[:, None]
+    rows, depth, columns = left.shape[0], left.shape[1], right.shape[1]
+    op.kind = "linear"
+    if _is_one_of(left, weights) and not _is_one_of(right, weights):
+        rows, columns = columns, rows
+    op.weights = sum(weight.numel() for weight in weights) or depth * columns
+    op.data_gradient, op.weight_gradient = left.requires_grad, right.requires_grad
+    if _is_one_of(left, weights) and not _is_one_of(right, weights):
+        op.data_gradient, op.weight_gradient = op.weight_gradient, op.data_gradient
+    op.product = {"in": depth, "out": columns, "positions_in": rows, "out_height": rows}
+    op.inputs = rows * depth
+
+
+def _batched(op: Operator, args: Sequence[Any], weights: list[Any]) -> None:
+    left, right = args[0], args[1]
+    groups, rows, depth = left.shape
+    columns = right.shape[2]
+    op.data_gradient, op.weight_gradient = left.requires_grad, right.requires_grad
+    if weights:
+        if _is_one_of(left, weights) and not _is_one_of(right, weights):
+            rows, columns = columns, rows
+            op.data_gradient, op.weight_gradient = op.weight_gradient, op.data_gradient
+        op.kind = "linear"
+        op.weights = sum(weight.numel() for weight in weights)
+        op.product = {"groups": groups, "in": depth, "out": columns, "positions_in": rows, "out_height": rows}
+    else:
+        op.kind = "attention"
+        op.product = {"groups": groups, "in": depth, "out": columns, "positions_in": rows, "out_height": rows}
+    op.inputs = groups * rows * depth
+
+
+def _convolution(op: Operator, args: Sequence[Any], out: Any) -> None:
+    given, weight, bias, stride = args[0], args[1], args[2], args[3]
+    transposed, groups = args[6], args[8]
+    kernel = list(weight.shape[2:])
+    op.kind = "convolution"
+    op.data_gradient, op.weight_gradient = given.requires_grad, weight.requires_grad
+    op.weights = weight.numel() + (bias.numel() if bias is not None else 0)
+    small, large = (given, out) if transposed else (out, given)  # a transposed one runs a convolution backward
+    places = list(small.shape[2:])
+    op.product = {
+        "groups": groups,
+        "in": large.shape[1] // groups,
+        "out": small.shape[1] // groups,
+        "kernel_height": math.prod(kernel[:-1]),
+        "kernel_width": kernel[-1],
+        "stride": max(stride),
+        "positions_in": math.prod(large.shape[2:]),
+        "out_height": math.prod(places[:-1]),
+        "out_width": places[-1],
+    }
+    if len(kernel) == 1:
+        op.product.update(kernel_height=kernel[0], kernel_width=1, out_height=places[0], out_width=1)
+    op.inputs = given.numel()
+    op.channels_last = given.dim() == 4 and _are_channels_last(given, weight)
+    if bias is not None:  # added by a kernel of its own
+        op.forward_elements = 2 * elements(out)
+        op.forward_kernels = 2
+
+
+def _are_channels_last(given: Any, weight: Any) -> bool:
+    """A kernel of one place, or a map of one pixel, lies both ways: then the other of the two decides."""
+    import torch
+
+    last = all(tensor.is_contiguous(memory_format=torch.channels_last) for tensor in (given, weight))
+    return last and not (given.is_contiguous() and weight.is_contiguous())
+
+
+def _grouped(op: Operator, args: Sequence[Any], weights: list[Any]) -> None:
+    """Each row meets the weights of one expert. All experts' weights are read, and get gradients."""
+    rows, weight = args[0], args[1]
+    op.kind = "linear"
+    op.data_gradient, op.weight_gradient = rows.requires_grad, weight.requires_grad
+    op.weights = sum(one.numel() for one in weights) or weight.numel()
+    op.experts = weight.shape[0]
+    op.product = {"in": rows.shape[1], "out": weight.shape[-1], "positions_in": rows.shape[0], "out_height": rows.shape[0]}
+    op.inputs = rows.numel()
+
+
+def _attention(op: Operator, args: Sequence[Any]) -> None:
+    query, key, value, mask, causal = args[:5]
+    op.kind = "attention"
+    op.attention = {
+        "heads": query.shape[-3],
+        "features": query.shape[-1],
+        "queries": query.shape[-2],
+        "keys": key.shape[-2],
+        "causal": bool(causal),
+    }
+    op.inputs = query.numel() + key.numel() + value.numel()
+    op.forward_elements = 2 * elements(query) + elements(key) + elements(value)
+    if mask is not None:
+        op.forward_elements += elements(mask)
+
+
+def _window(packet: str, args: Sequence[Any], out: Any) -> float:
+    """Places of a pooling's window."""
+    if "adaptive" in packet:
+        return args[0].numel() / max(out.numel(), 1)
+    return math.prod(args[1]) ** (1 if len(args[1]) > 1 else 2)
+
+
+def _is_one_of(tensor: Any, weights: list[Any]) -> bool:
+    storage = tensor.untyped_storage()._cdata
+    return any(weight.untyped_storage()._cdata == storage for weight in weights)

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""The catalogue's models beside traces of the same models of torchvision and transformers: what a step takes by each.
+
+    tests/accuracy/traced_catalogue.py PROGRAM [NAME...]
+
+needs a Python with PyTorch, torchvision and transformers, and PYTHONPATH naming the built package. Prints a line a model and GPU,
+then the median and the largest difference. The catalogue's recorders were checked against measurements, so they are the truth here.
+"""
+
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "cli"))
+
+import torch  # noqa: E402
+
+from own_modules import import_torchvision  # noqa: E402
+
+GPUS = ("V100:fp32", "A100:amp", "H100:bf16")
+SUMS = (
+    "forward_elements",
+    "backward_elements",
+    "forward_kernels",
+    "backward_kernels",
+    "kept_elements",
+    "kept_bytes",
+)
+
+
+def images(name):
+    torchvision = import_torchvision()
+    side = 299 if name == "inception_v3" else 224
+    more = {"inception_v3": {"init_weights": False}}.get(name, {})
+    return torchvision.models.get_model(name, weights=None, **more), torch.empty(8, 3, side, side)
+
+
+def words(kind, task, **fields):
+    """A model of transformers, as its catalogue entry has it."""
+
+    def build(batch, tokens, attention):
+        import transformers
+
+        config = transformers.CONFIG_MAPPING[kind](**fields)
+        maker = transformers.AutoModel if task is None else getattr(transformers, f"AutoModelFor{task}")
+        config.use_cache = False  # which copies keys and values, and serves generation alone
+        model = maker.from_config(config, attn_implementation=attention).train()
+        ids = torch.zeros(batch, tokens, dtype=torch.long)
+        inputs = {"input_ids": ids}
+        if task:
+            inputs["labels"] = ids
+        return model, inputs
+
+    return build
+
+
+def llama(layers, hidden, heads, key_heads, head, ffn, vocabulary, kind="llama", **more):
+    fields = dict(
+        num_hidden_layers=layers, hidden_size=hidden, num_attention_heads=heads, num_key_value_heads=key_heads,
+        intermediate_size=ffn, vocab_size=vocabulary, **more,
+    )
+    if kind != "qwen2":
+        fields["head_dim"] = head
+    return words(kind, "CausalLM", **fields)
+
+
+def gpt2(layers, hidden, heads):
+    return words("gpt2", "CausalLM", n_layer=layers, n_embd=hidden, n_head=heads)
+
+
+def opt(layers, hidden, heads, **more):
+    return words(
+        "opt", "CausalLM", num_hidden_layers=layers, hidden_size=hidden, num_attention_heads=heads, ffn_dim=4 * hidden,
+        word_embed_proj_dim=more.pop("embedded", hidden), **more,
+    )
+
+
+def bloom(layers, hidden, heads):
+    return words("bloom", "CausalLM", n_layer=layers, hidden_size=hidden, n_head=heads, vocab_size=250880)
+
+
+def mpt(layers, hidden, heads):
+    return words("mpt", "CausalLM", n_layers=layers, d_model=hidden, n_heads=heads, vocab_size=50368, max_seq_len=2048)
+
+
+def t5(layers, hidden, heads, head, ffn):
+    return words(
+        "t5", "Seq2SeqLM", num_layers=layers, num_decoder_layers=layers, d_model=hidden, num_heads=heads, d_kv=head, d_ff=ffn,
+        decoder_start_token_id=0,
+    )
+
+
+# Name: how its module is made, batch, tokens, attention of its catalogue entry.
+TEXT = {
+    "bert-base": (words("bert", None), 32, 128, "eager"),
+    "bert-large": (
+        words("bert", None, hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096), 16, 128, "eager",
+    ),
+    "gpt2": (gpt2(12, 768, 12), 8, 1024, "eager"),
+    "gpt2-medium": (gpt2(24, 1024, 16), 4, 1024, "eager"),
+    "gpt2-large": (gpt2(36, 1280, 20), 2, 1024, "eager"),
+    "gpt2-xl": (gpt2(48, 1600, 25), 1, 1024, "eager"),
+    "llama2-7b": (llama(32, 4096, 32, 32, 128, 11008, 32000), 1, 4096, "sdpa"),
+    "llama2-13b": (llama(40, 5120, 40, 40, 128, 13824, 32000), 1, 4096, "sdpa"),
+    "llama3-8b": (llama(32, 4096, 32, 8, 128, 14336, 128256), 1, 8192, "sdpa"),
+    "tinyllama-1.1b": (llama(22, 2048, 32, 4, 64, 5632, 32000), 4, 2048, "sdpa"),
+    "mistral-7b": (llama(32, 4096, 32, 8, 128, 14336, 32000, kind="mistral"), 1, 4096, "sdpa"),
+    "qwen2.5-1.5b": (llama(28, 1536, 12, 2, 128, 8960, 151936, kind="qwen2", tie_word_embeddings=True), 2, 4096, "sdpa"),
+    "qwen2.5-7b": (llama(28, 3584, 28, 4, 128, 18944, 152064, kind="qwen2"), 1, 4096, "sdpa"),
+    "mpt-125m": (mpt(12, 768, 12), 16, 2048, "eager"),
+    "opt-125m": (opt(12, 768, 12), 8, 2048, "sdpa"),
+    "opt-350m": (opt(24, 1024, 16, embedded=512, do_layer_norm_before=False), 4, 2048, "sdpa"),
+    "opt-1.3b": (opt(24, 2048, 32), 2, 2048, "sdpa"),
+    "opt-6.7b": (opt(32, 4096, 32), 1, 2048, "sdpa"),
+    "bloom-560m": (bloom(24, 1024, 16), 4, 2048, "eager"),
+    "bloom-7b1": (bloom(30, 4096, 32), 1, 2048, "eager"),
+    "gpt-j-6b": (words("gptj", "CausalLM"), 1, 2048, "sdpa"),
+    "gpt-neox-20b": (words("gpt_neox", "CausalLM"), 1, 2048, "sdpa"),
+    "t5-small": (t5(6, 512, 8, 64, 2048), 16, 512, "eager"),
+    "t5-base": (t5(12, 768, 12, 64, 3072), 8, 512, "eager"),
+    "t5-large": (t5(24, 1024, 16, 64, 4096), 4, 512, "eager"),
+}
+IMAGES = (
+    "resnet18 resnet34 resnet50 resnet101 resnet152 resnext50_32x4d resnext101_32x8d vgg11 vgg13 vgg16 vgg19 alexnet densenet121 "
+    "inception_v3"
+).split()
+
+
+def workload(program, line):
+    run = subprocess.run([program, "import", line], capture_output=True, encoding="utf-8", check=False)
+    if run.returncode:
+        raise SystemExit(run.stderr)
+    return json.loads(run.stdout)
+
+
+def step(of):
+    return [of[part]["duration_us"] for part in ("forward", "backward", "optimizer")]
+
+
+def traced(name, folder):
+    from ddpsim import _estimate
+
+    with torch.device("meta"):
+        if name in IMAGES:
+            model, inputs = images(name)
+        else:
+            build, batch, tokens, attention = TEXT[name]
+            model, inputs = build(batch, tokens, attention)
+    path = f"{folder}/model.json"
+    document = _estimate.trace_model(model, inputs)
+    _estimate.write_model(document, path)
+    return path, document
+
+
+def compare(program, name, folder):
+    """The difference of a step, by GPU."""
+    path, document = traced(name, folder)
+    batch, tokens = (32, "") if name in IMAGES else (TEXT[name][1], f":s{TEXT[name][2]}")
+    found = {}
+    for gpu in GPUS:
+        device, precision = gpu.split(":")
+        ours = workload(program, f"{path}@{device}:b{batch}:{precision}")
+        # A catalogue entry may take another attention than the library's class has.
+        same = "" if name in IMAGES else f":attn={TEXT[name][3]}"
+        theirs = workload(program, f"{name}@{device}:b{batch}{tokens}:{precision}{same}")
+        a, b = step(ours), step(theirs)
+        parts = " ".join(f"{mine / other - 1:+7.1%}" for mine, other in zip(a, b))
+        found[gpu] = sum(a) / sum(b) - 1
+        kernels = [of["host"]["launches"] for of in (ours, theirs)] if "launches" in ours.get("host", {}) else ""
+        kept = ours["activations"]["bytes"] / theirs["activations"]["bytes"] - 1
+        count = len(ours["parameters"]) - len(theirs["parameters"])
+        flops = ours["sample"]["model_flops"] / theirs["sample"]["model_flops"] - 1
+        print(
+            f"{name:17}{gpu:10} step {found[gpu]:+7.1%}  parts {parts}  kept {kept:+7.1%}  flops {flops:+7.2%}  parameters {count:+d} {kernels}",
+            flush=True,
+        )
+    return found
+
+
+def main(program, *names):
+    differences = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names or [*IMAGES, *TEXT]:
+            for gpu, difference in compare(program, name, folder).items():
+                differences[name, gpu] = difference
+    for gpu in GPUS:
+        some = {key: value for key, value in differences.items() if key[1] == gpu}
+        worst = max(some, key=lambda key: abs(some[key]))
+        print(
+            f"{gpu:10} {len(some)} models: median {statistics.median(map(abs, some.values())):.1%}, "
+            f"largest {some[worst]:+.1%} ({worst[0]})"
+        )
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
