@@ -76,13 +76,21 @@ def _module_and_inputs(text: str) -> tuple[Any, Any, Any]:
             given = function()
     except Exception:
         # Some modules compute with values while they are built.
-        given = function()
+        try:
+            given = function()
+        except Exception as error:
+            raise _failed(path, f"{name} fails", error) from error
     if not isinstance(given, tuple) or len(given) not in (2, 3):
         raise InputError(
             f"{name} returns {type(given).__name__}, not (module, inputs)", f"Write it like this: {_SHOWN}", file=path
         )
     module, inputs = given[:2]
     return module, inputs, given[2] if len(given) == 3 else None
+
+
+def _failed(path: str, what: str, error: Exception) -> InputError:
+    said = " ".join(str(error).split())[:200]
+    return InputError(f"{what}: {type(error).__name__}: {said}", f"Make `python {path}` run by itself first", file=path)
 
 
 def _function_of(path: str, name: str) -> Callable[[], Any]:
@@ -93,7 +101,10 @@ def _function_of(path: str, name: str) -> Callable[[], Any]:
     script = importlib.util.module_from_spec(spec)
     sys.modules["ddpsim_estimated"] = script
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
-    spec.loader.exec_module(script)
+    try:
+        spec.loader.exec_module(script)
+    except Exception as error:
+        raise _failed(path, "the file fails when it is loaded", error) from error
     function = getattr(script, name, None)
     if not callable(function):
         known = [key for key, value in vars(script).items() if callable(value) and not key.startswith("_")]

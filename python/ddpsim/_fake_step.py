@@ -124,6 +124,7 @@ _REPLACED: dict[Any, Callable[..., Any]] = {
         if function is not None
     },
 }
+_DEVICE, _CPU = torch.ops.prim.device.default, torch.device("cpu")
 _CASTS = (torch.Tensor.to, torch.Tensor.float, torch.Tensor.type)
 
 
@@ -178,7 +179,7 @@ class Step(TorchDispatchMode):
         self.ready: list[tuple[int, int]] = []  # parameter, operator whose backward finished its gradient
         self.saved: dict[int, Saved] = {}
         self.checkpointed: list[Run] = []
-        self.last_operator = ""
+        self.last_operator: Any = "none"
         self._names = names
         self._parameters = {storage_of(tensor): index for index, tensor in enumerate(parameters)}
         self._outside = {storage_of(tensor) for tensor in buffers}
@@ -195,10 +196,12 @@ class Step(TorchDispatchMode):
     # Forward and backward run under it.
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is _DEVICE:
+            return _CPU  # asked thousands of times
         packet = func.overloadpacket.__name__
         if packet in _operators.FREE:
             return func(*args, **(kwargs or {}))
-        self.last_operator = str(func)
+        self.last_operator = func
         node = torch._C._autograd._get_sequence_nr()
         out = func(*args, **(kwargs or {}))
         outs = _tensors_in(out)
@@ -490,7 +493,7 @@ def _run(module: Any, args: Any, kwargs: Any, loss: Callable[[Any], Any], step: 
     except Exception as error:
         said = " ".join(str(error).split())[:200]
         raise InputError(
-            f"{part} fails{_at(step)}, behind the operator {step.last_operator or 'none'}: {type(error).__name__}: {said}",
+            f"{part} fails{_at(step)}, behind the operator {step.last_operator}: {type(error).__name__}: {said}",
             "Check that module(inputs) runs by itself on tensors of these shapes",
         ) from error
 
