@@ -133,7 +133,7 @@ std::vector<std::string> evidence_of_one_side(const Evidence& before, const Evid
                         const std::vector<std::string>& kinds) {
     if (!kinds.empty())
       notes.push_back(
-          fmt::format("only {} has {}, so a change in it cannot be seen; give the same for {}",
+          fmt::format("only {} has {}, so a change in it cannot be seen; give the same kind of file for {}",
                       side, fmt::join(kinds, ", "), other));
   };
   note("OLD", "NEW", kinds_of(before, after, false));
