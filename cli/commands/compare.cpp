@@ -246,10 +246,9 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
       ->type_name("WORKLOAD[=SHARE]")
       ->expected(1)
       ->take_all();
-  common(
-      command->add_option("--until", arguments->until,
-                          "Find where along a range this holds: efficiency<90%, speed>20000, "
-                          "step>120ms, usd>1.5, \"A faster than B\"; repeatable (docs/guides/buy-a-cluster.md)"))
+  common(command->add_option("--until", arguments->until,
+                             "Find where along a range this holds: efficiency<90%, speed>20000, "
+                             "step>120ms, usd>1.5, \"A faster than B\"; repeatable"))
       ->type_name("CONDITION")
       ->expected(1)
       ->take_all();
