@@ -254,7 +254,7 @@ class Step(TorchDispatchMode):
         if packet == "cast":
             op.forward_elements *= 0.75  # one side has half the bytes
             wide = not wide and not any(storage in self._single for storage in large)
-            op.single_precision = True
+            op.single_precision, op.narrows = True, not wide
         op.single_precision = op.single_precision or wide
         if wide:
             self._wide.update(written)

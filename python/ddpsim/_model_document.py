@@ -84,9 +84,13 @@ def kept_by_layer(step: Step) -> list[tuple[int, int]]:
         if saved.operator < 0:
             continue  # an input's memory is the script's
         numbers, others = kept[saved.operator]
-        kept[saved.operator] = (
-            (numbers + saved.elements, others) if saved.is_float else (numbers, others + saved.bytes)
-        )
+        if step.operators[saved.operator].narrows:
+            others += 2 * saved.elements
+        elif saved.is_float:
+            numbers += saved.elements
+        else:
+            others += saved.bytes
+        kept[saved.operator] = (numbers, others)
     return kept
 
 

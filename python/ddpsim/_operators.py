@@ -60,6 +60,8 @@ class Operator:
     single_precision: bool = False
     channels_last: bool = False
     sums_branches: bool = False
+    # A cast from fp32: what it gives has two bytes.
+    narrows: bool = False
     first_node: int = 0  # sequence numbers of its autograd nodes: from this one …
     last_node: int = 0  # … to before this one
     experts: int = 0  # whose weights it multiplies with, each row with those of one

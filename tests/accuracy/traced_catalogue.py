@@ -108,7 +108,7 @@ TEXT = {
     "llama2-13b": (llama(40, 5120, 40, 40, 128, 13824, 32000), 1, 4096, "sdpa"),
     "llama3-8b": (llama(32, 4096, 32, 8, 128, 14336, 128256), 1, 8192, "sdpa"),
     "tinyllama-1.1b": (llama(22, 2048, 32, 4, 64, 5632, 32000), 4, 2048, "sdpa"),
-    "mistral-7b": (llama(32, 4096, 32, 8, 128, 14336, 32000, kind="mistral"), 1, 4096, "sdpa"),
+    "mistral-7b": (llama(32, 4096, 32, 8, 128, 14336, 32000, kind="mistral", sliding_window=None), 1, 4096, "sdpa"),
     "qwen2.5-1.5b": (llama(28, 1536, 12, 2, 128, 8960, 151936, kind="qwen2", tie_word_embeddings=True), 2, 4096, "sdpa"),
     "qwen2.5-7b": (llama(28, 3584, 28, 4, 128, 18944, 152064, kind="qwen2"), 1, 4096, "sdpa"),
     "mpt-125m": (mpt(12, 768, 12), 16, 2048, "eager"),
