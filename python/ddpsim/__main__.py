@@ -1,7 +1,7 @@
 """python -m ddpsim: the program's commands, and `estimate`, which needs PyTorch and so is none of the program's.
 
-    python -m ddpsim estimate train.py:build --gpu H100 -o workload.json
-    python -m ddpsim simulate workload.json dgxh100
+python -m ddpsim estimate train.py:build --gpu H100 -o workload.json
+python -m ddpsim simulate workload.json dgxh100
 """
 
 from __future__ import annotations

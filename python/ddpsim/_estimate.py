@@ -1,7 +1,7 @@
 """The step of any module on a GPU that is not here: traced without weights, timed by the program's cost model.
 
-    workload = ddpsim.estimate(model, inputs, gpu="H100")
-    print(ddpsim.tune(workload, "dgxh100"))
+workload = ddpsim.estimate(model, inputs, gpu="H100")
+print(ddpsim.tune(workload, "dgxh100"))
 """
 
 # pyright: basic, reportMissingImports=false
@@ -36,11 +36,16 @@ def trace_model(
 ) -> dict[str, Any]:
     """The document ddpsim.model/1 of a module: what `model.json@GPU` reads.
 
-    inputs: what the module is called with: a tensor, a tuple of arguments, or a mapping of keyword arguments. Only shapes and
-        dtypes are read, so tensors may lie on the meta device.
+    inputs: what the module is called with: a tensor, a tuple of arguments, or a mapping of keyword arguments.
+        Only shapes and dtypes are read, so tensors may lie on the meta device.
+
     batch: samples in `inputs`; default: the first length of the first tensor.
+
     loss: makes a scalar of the module's outputs; default: `outputs.loss`, or the sum of the outputs.
-    optimizer: "sgd", "momentum", "adam", "adamw", or an optimizer of torch.optim; default: momentum for images, else adam.
+
+    optimizer: "sgd", "momentum", "adam", "adamw", or an optimizer of torch.optim.
+        The default is momentum for images, else adam.
+
     channels_last: the module and its images are trained in torch.channels_last.
     """
     module = _unwrapped(module)
@@ -84,17 +89,20 @@ def estimate(
     here: simulate, tune, compare.
 
     gpu: as in MODEL@GPU: "H100", "A100-40GB".
-    precision: "fp32", "tf32", "amp" (fp16 autocast with a scaler), "bf16" (autocast) or "bf16-true" (all parameters).
+
+    precision: "fp32", "tf32", "amp" (autocast to float16), "bf16" (autocast) or "bf16-true" (all parameters).
+
     checkpointing: "none", "full", "selective" or a number of blocks; default: what the module does.
+
     frozen: modules or parameters that do not train, in addition to those without requires_grad: "encoder.*".
-    model: a file to keep the trace in; `FILE@GPU:bBATCH:PRECISION` then estimates other GPUs and batches without PyTorch.
+
+    model: a file to keep the trace in. `FILE@GPU:bBATCH:PRECISION` then needs no PyTorch.
+
     output: a file to keep the workload in.
     """
     if precision not in PRECISIONS:
         raise UsageError(f"precision {precision!r} is unknown", f"Pass one of {', '.join(PRECISIONS)}")
-    document = trace_model(
-        module, inputs, batch=batch, loss=loss, optimizer=optimizer, channels_last=channels_last
-    )
+    document = trace_model(module, inputs, batch=batch, loss=loss, optimizer=optimizer, channels_last=channels_last)
     from . import import_trace
     from ._arguments import temporary
 
@@ -123,7 +131,9 @@ def write_model(document: Mapping[str, Any], path: str) -> None:
         with open(path, "w", encoding="utf-8") as file:
             file.write("{" + ",\n".join(lines) + "}\n")
     except OSError as error:
-        raise Failure(f"{path} cannot be written: {error.strerror}", "Let model name a file in a folder that exists") from error
+        raise Failure(
+            f"{path} cannot be written: {error.strerror}", "Let model name a file in a folder that exists"
+        ) from error
 
 
 def _unwrapped(module: Any) -> Any:
@@ -200,7 +210,8 @@ def _optimizer(optimizer: Any) -> dict[str, Any]:
         kind = "momentum" if defaults.get("momentum") else "sgd"
     if kind not in OPTIMIZERS:
         raise UsageError(
-            f"{type(optimizer).__name__} is no optimizer that ddpsim knows", f"Pass the nearest of {', '.join(OPTIMIZERS)}"
+            f"{type(optimizer).__name__} is no optimizer that ddpsim knows",
+            f"Pass the nearest of {', '.join(OPTIMIZERS)}",
         )
     return {"optimizer": kind, **({"fused_optimizer": True} if defaults.get("fused") else {})}
 
@@ -214,7 +225,9 @@ def _notes(module: Any, step: Step, document: Mapping[str, Any]) -> list[str]:
     if routed:
         tokens = document["batch"] * document.get("sample_size", 1)
         total = sum(parameter.numel() for parameter in module.parameters())
-        asleep = sum(op.weights * max(0.0, 1 - op.inputs / op.product["in"] / tokens / op.experts) for op in routed if op.product)
+        asleep = sum(
+            op.weights * max(0.0, 1 - op.inputs / op.product["in"] / tokens / op.experts) for op in routed if op.product
+        )
         notes.append(
             f"{total - asleep:.0f} of {total} parameters are active for a token. Experts count as replicated: "
             "the all-to-all of expert parallelism is not simulated"

@@ -52,14 +52,34 @@ def _parser() -> argparse.ArgumentParser:
         help=f"a function of a Python file that returns (module, inputs) or (module, inputs, loss): {_SHOWN}",
     )
     parser.add_argument("--gpu", default="H100", help="as in MODEL@GPU (default: H100)")
-    parser.add_argument("--batch", type=int, metavar="N", help="samples in the inputs (default: the first length of the first tensor)")
+    parser.add_argument(
+        "--batch", type=int, metavar="N", help="samples in the inputs (default: the first length of the first tensor)"
+    )
     parser.add_argument("--precision", choices=_PRECISIONS, default="bf16", help="default: bf16, autocast")
-    parser.add_argument("--optimizer", choices=("sgd", "momentum", "adam", "adamw"), help="default: momentum for images, else adam")
-    parser.add_argument("--channels-last", action="store_true", help="the module and its images are trained in channels_last")
-    parser.add_argument("--checkpointing", metavar="none|full|selective|N", help="blocks that backward computes again (default: as the module does)")
-    parser.add_argument("--frozen", action="append", metavar="PATTERN", help="modules or parameters that do not train: 'encoder.*'")
-    parser.add_argument("--model", metavar="FILE", help="also keep the trace, which FILE@GPU:bBATCH:PRECISION reads without PyTorch")
-    parser.add_argument("-o", "--output", default="workload.json", metavar="FILE", help="workload file to write (default: workload.json)")
+    parser.add_argument(
+        "--optimizer", choices=("sgd", "momentum", "adam", "adamw"), help="default: momentum for images, else adam"
+    )
+    parser.add_argument(
+        "--channels-last", action="store_true", help="the module and its images are trained in channels_last"
+    )
+    parser.add_argument(
+        "--checkpointing",
+        metavar="none|full|selective|N",
+        help="blocks that backward computes again (default: as the module does)",
+    )
+    parser.add_argument(
+        "--frozen", action="append", metavar="PATTERN", help="modules or parameters that do not train: 'encoder.*'"
+    )
+    parser.add_argument(
+        "--model", metavar="FILE", help="also keep the trace, which FILE@GPU:bBATCH:PRECISION reads without PyTorch"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        default="workload.json",
+        metavar="FILE",
+        help="workload file to write (default: workload.json)",
+    )
     return parser
 
 
@@ -97,19 +117,22 @@ def _function_of(path: str, name: str) -> Callable[[], Any]:
     if not os.path.isfile(path):
         raise InputError("there is no such file", "Write FILE:FUNCTION, such as train.py:build", file=path)
     spec = importlib.util.spec_from_file_location("ddpsim_estimated", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    loader: Any = spec.loader
     script = importlib.util.module_from_spec(spec)
     sys.modules["ddpsim_estimated"] = script
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     try:
-        spec.loader.exec_module(script)
+        loader.exec_module(script)
     except Exception as error:
         raise _failed(path, "the file fails when it is loaded", error) from error
-    function = getattr(script, name, None)
+    function: Callable[[], Any] | None = getattr(script, name, None)
     if not callable(function):
         known = [key for key, value in vars(script).items() if callable(value) and not key.startswith("_")]
         raise InputError(
-            f"there is no function {name}", f"It has {', '.join(known) or 'no function'}: name the one that builds the module", file=path
+            f"there is no function {name}",
+            f"It has {', '.join(known) or 'no function'}: name the one that builds the module",
+            file=path,
         )
     return function
 

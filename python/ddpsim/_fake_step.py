@@ -99,8 +99,14 @@ class _Cast(torch.autograd.Function):
 
 
 def _fused_attention(
-    query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False,
-    scale: Any = None, enable_gqa: bool = False,
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: Any = None,
+    enable_gqa: bool = False,
 ) -> Any:
     return _Attention.apply(query, key, value, attn_mask, is_causal)
 
@@ -154,7 +160,8 @@ def _asks_for_float(func: Any, args: Any, kwargs: Any) -> bool:
 class Saved:
     """A piece of memory that backward reads."""
 
-    operator: int  # whose output it is; -1: an input's
+    # The operator whose output it is; -1: an input.
+    operator: int
     elements: int
     bytes: int
     is_float: bool
@@ -162,7 +169,7 @@ class Saved:
 
 @dataclasses.dataclass
 class Run:
-    """A module that ran: operators from `first` to before `last`."""
+    """A module that ran the operators from `first` up to, without, `last`."""
 
     name: str
     first: int
@@ -176,7 +183,8 @@ class Step(TorchDispatchMode):
         super().__init__()
         self.operators: list[Operator] = []
         self.runs: list[Run] = []
-        self.ready: list[tuple[int, int]] = []  # parameter, operator whose backward finished its gradient
+        # Each parameter with the operator whose backward finished its gradient, in the order of backward.
+        self.ready: list[tuple[int, int]] = []
         self.saved: dict[int, Saved] = {}
         self.checkpointed: list[Run] = []
         self.last_operator: Any = "none"
@@ -185,9 +193,11 @@ class Step(TorchDispatchMode):
         self._outside = {storage_of(tensor) for tensor in buffers}
         self._tensors = list(parameters)
         self._producers: dict[int, int] = {}
-        self._wide: set[int] = set()  # storages that the model itself made fp32
-        self._single: set[int] = set()  # storages that autocast leaves in fp32
-        self._alive: list[Any] = []  # storages, so that no other takes the place of one
+        # Storages that the model itself made fp32, and those that autocast leaves so.
+        self._wide: set[int] = set()
+        self._single: set[int] = set()
+        # Keeps every storage, so that no other one gets its address.
+        self._alive: list[Any] = []
         self._modules: list[Run] = []
         self._in_backward = False
         self._node_layers: list[int] = []
@@ -218,19 +228,19 @@ class Step(TorchDispatchMode):
 
     def _forward(self, packet: str, args: Any, ins: list[Any], outs: list[Any], node: int, mutates: bool) -> None:
         module = self._modules[-1].name if self._modules else ""
-        previous = self.operators[-1].last_node if self.operators else 0
-        op = Operator(packet, module, first_node=previous, last_node=node)
+        op = Operator(packet, module, last_node=node)
         weights = []
         for tensor in ins:
             index = self._parameters.get(storage_of(tensor))
             if index is not None and index not in op.reads:
                 op.reads.append(index)
                 weights.append(self._tensors[index])
-        # An operator in place writes what it reads.
         _operators.describe(op, packet, args, outs, ins, weights)
         if not op.weights:
             op.weights = sum(weight.numel() for weight in weights)
-        activations = [tensor for tensor in ins if tensor.is_floating_point() and storage_of(tensor) not in self._parameters]
+        activations = [
+            tensor for tensor in ins if tensor.is_floating_point() and storage_of(tensor) not in self._parameters
+        ]
         op.inputs = op.inputs or sum(tensor.numel() for tensor in activations)
         if packet in ("add", "add_"):
             grown = [t for t in activations if t.requires_grad and outs and t.numel() == outs[0].numel()]
@@ -263,12 +273,12 @@ class Step(TorchDispatchMode):
         node = torch._C._current_autograd_node()
         if node is None:
             return
-        name = node.name()
-        if name.endswith("AccumulateGrad"):
-            return  # a gradient that exists is added to; a first one is handed over
+        if node.name().endswith("AccumulateGrad"):
+            # It hands a first gradient over; copies that it makes are due to this trace.
+            return
         self._now = self._operator_of(node._sequence_nr())
         op = self.operators[self._now]
-        moved, kernels = _operators.backward_elements(op, name, packet, ins, outs, args)
+        moved, kernels = _operators.backward_elements(op, packet, ins, outs, args)
         op.backward_elements += moved * (0.75 if packet == "cast" else 1)
         op.backward_kernels += kernels
 
@@ -296,7 +306,10 @@ class Step(TorchDispatchMode):
         memory = tensor.untyped_storage()
         self._alive.append(memory)
         self.saved[storage] = Saved(
-            self._producers.get(storage, -1), memory.nbytes() // tensor.element_size(), memory.nbytes(), tensor.is_floating_point()
+            self._producers.get(storage, -1),
+            memory.nbytes() // tensor.element_size(),
+            memory.nbytes(),
+            tensor.is_floating_point(),
         )
         return tensor
 
@@ -309,12 +322,12 @@ class Step(TorchDispatchMode):
         self.runs.append(run)
 
     def place(self) -> str:
-        """Where it is, for a message."""
+        """The innermost named module that runs, for a message."""
         return next((run.name for run in reversed(self._modules) if run.name), "")
 
 
 def storage_of(tensor: Any) -> int:
-    return tensor.untyped_storage()._cdata
+    return int(tensor.untyped_storage()._cdata)
 
 
 def _tensors_in(value: Any) -> list[Any]:
@@ -386,7 +399,7 @@ class _Checkpoints:
 
     @contextlib.contextmanager
     def instead(self) -> Iterator[None]:
-        """Of both kinds of torch.utils.checkpoint, wherever a module has kept a reference to it."""
+        """Takes the place of both kinds of torch.utils.checkpoint, also where a module has kept a reference to it."""
         checkpoint = torch.utils.checkpoint
 
         class Reentrant:
@@ -408,8 +421,10 @@ class _Checkpoints:
 
 @contextlib.contextmanager
 def _as_without_tracing() -> Iterator[None]:
-    """Has transformers take the way that it takes with real tensors: positions that it counts itself are of one sequence, which it
-    does not look up where it notices a trace."""
+    """Lets transformers assume one sequence per row, as it finds with real tensors.
+
+    When it notices a trace, it does not look at the positions that it counted itself, and prepares a mask for packed sequences.
+    """
     masks = sys.modules.get("transformers.masking_utils")
     if masks is None or not hasattr(masks, "find_packed_sequence_indices"):
         yield

@@ -25,7 +25,8 @@ def document_of(module: Any, step: Step, batch: int, more: Mapping[str, Any]) ->
     document["parameters"] = [_parameter(name, parameter, id(parameter) in norms) for name, parameter in parameters]
     document["buffers"] = _buffers(module.buffers())
     document["layers"] = [
-        _layer(op, index in step.reached, gradients[index], kept[index], batch) for index, op in enumerate(step.operators)
+        _layer(op, index in step.reached, gradients[index], kept[index], batch)
+        for index, op in enumerate(step.operators)
     ]
     document["blocks"] = [{"first": first, "last": last} for first, last in blocks]
     if checkpointed:
@@ -56,8 +57,10 @@ def _buffers(buffers: Iterable[Any]) -> list[dict[str, Any]]:
 
 
 def gradients_by_layer(step: Step, trains: list[bool]) -> list[list[int]]:
-    """Of each operator the parameters whose gradients its backward adds to, in the order of real backward. Frozen ones stand
-    where a layer reads no other."""
+    """For each operator, the parameters whose gradients its backward adds to, in the order of real backward.
+
+    An operator that reads frozen parameters alone lists those.
+    """
     readers: dict[int, list[int]] = {}
     for index, op in enumerate(step.operators):
         for parameter in op.reads:
@@ -65,7 +68,8 @@ def gradients_by_layer(step: Step, trains: list[bool]) -> list[list[int]]:
     lists: list[list[int]] = [[] for _ in step.operators]
     latest = len(step.operators) - 1
     for parameter, layer in step.ready:
-        latest = min(latest, layer)  # backward runs from the last operator to the first
+        # Backward runs from the last operator to the first.
+        latest = min(latest, layer)
         earlier = {one for one in readers.get(parameter, ()) if one > latest and one in step.reached}
         for one in earlier:
             lists[one].insert(0, parameter)
@@ -82,7 +86,8 @@ def kept_by_layer(step: Step) -> list[tuple[int, int]]:
     kept = [(0, 0) for _ in step.operators]
     for saved in step.saved.values():
         if saved.operator < 0:
-            continue  # an input's memory is the script's
+            # The script holds its inputs anyway.
+            continue
         numbers, others = kept[saved.operator]
         if step.operators[saved.operator].narrows:
             others += 2 * saved.elements
@@ -169,11 +174,15 @@ def _layer(op: Operator, reached: bool, parameters: list[int], kept: tuple[int, 
 
 
 def _product(op: Operator, batch: int) -> dict[str, Any]:
-    """Of one sample: of an attention's product the groups are shared out, of a linear one the rows."""
+    """The product of one sample: attention's has fewer groups, a linear one fewer rows."""
     product = dict(op.product or {})
     if op.kind == "attention":
         product["groups"] = max(1, round(product["groups"] / batch))
     elif op.kind == "linear":
         for name in ("positions_in", "out_height"):
             product[name] = max(1, round(product[name] / batch))
-    return {name: value for name, value in product.items() if value != 1 or name in ("in", "out", "positions_in", "out_height")}
+    return {
+        name: value
+        for name, value in product.items()
+        if value != 1 or name in ("in", "out", "positions_in", "out_height")
+    }

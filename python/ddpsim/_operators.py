@@ -5,7 +5,7 @@ two. The rules are those of the program's own catalogue (models/src/module_recor
 """
 
 # torch is imported by whoever calls, and its types are incomplete.
-# pyright: basic
+# pyright: basic, reportMissingImports=false
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ class Operator:
     product: dict[str, Any] | None = None
     attention: dict[str, Any] | None = None
     weights: int = 0
-    reads: list[int] = dataclasses.field(default_factory=list)  # parameters
+    # Indices of the parameters that it reads.
+    reads: list[int] = dataclasses.field(default_factory=list)
     inputs: float = 0
     outputs: float = 0
     forward_elements: float = 0
@@ -62,27 +63,30 @@ class Operator:
     sums_branches: bool = False
     # A cast from fp32: what it gives has two bytes.
     narrows: bool = False
-    first_node: int = 0  # sequence numbers of its autograd nodes: from this one …
-    last_node: int = 0  # … to before this one
-    experts: int = 0  # whose weights it multiplies with, each row with those of one
-    # Of backward's products: of the input, of the weight.
+    # One past the sequence numbers of its autograd nodes.
+    last_node: int = 0
+    # Number of experts among whose weights each row is sent to one; 0: it is no product of experts.
+    experts: int = 0
+    # Whether backward computes the gradient of the product's input, and of its weight.
     data_gradient: bool = False
     weight_gradient: bool = False
 
 
 def elements(tensor: Any) -> float:
-    """Of four bytes, that lie in memory: what is expanded is read once."""
+    """Number of elements of four bytes that lie in memory: an expanded length is read once."""
     count = 1
     for length, stride in zip(tensor.shape, tensor.stride()):
         count *= 1 if stride == 0 else length
-    return count * tensor.element_size() / 4
+    return float(count * tensor.element_size() / 4)
 
 
 def each_elements(tensors: Iterable[Any]) -> float:
     return sum(map(elements, tensors))
 
 
-def describe(op: Operator, packet: str, args: Sequence[Any], outs: Sequence[Any], ins: Sequence[Any], weights: list[Any]) -> None:
+def describe(
+    op: Operator, packet: str, args: Sequence[Any], outs: Sequence[Any], ins: Sequence[Any], weights: list[Any]
+) -> None:
     """Fills kind, product and forward's counts. `weights`: those of `ins` that are parameters."""
     op.outputs = outs[0].numel() if outs else 0
     op.single_precision = packet in SINGLE_PRECISION
@@ -109,7 +113,9 @@ def describe(op: Operator, packet: str, args: Sequence[Any], outs: Sequence[Any]
         op.forward_elements = each_elements(ins) + each_elements(outs)
 
 
-def backward_elements(op: Operator, node: str, packet: str, ins: Sequence[Any], outs: Sequence[Any], args: Sequence[Any]) -> tuple[float, int]:
+def backward_elements(
+    op: Operator, packet: str, ins: Sequence[Any], outs: Sequence[Any], args: Sequence[Any]
+) -> tuple[float, int]:
     """Elements and kernels of an operator that backward runs for a node of `op`."""
     if packet in ("mm", "addmm", "bmm", "baddbmm", "grouped_mm"):
         return 0, 1 + (packet == "grouped_mm" and op.weight_gradient)
@@ -121,10 +127,16 @@ def backward_elements(op: Operator, node: str, packet: str, ins: Sequence[Any], 
         return 9 * elements(query) + 4 * elements(key), 3
     if packet in ("native_layer_norm_backward", "_fused_rms_norm_backward"):
         return (5 if args[-1][-1] or args[-1][1] else 3) * elements(args[0]), 1
-    if packet in ("native_batch_norm_backward", "cudnn_batch_norm_backward", "native_group_norm_backward", "batch_norm_backward"):
+    if packet in (
+        "native_batch_norm_backward",
+        "cudnn_batch_norm_backward",
+        "native_group_norm_backward",
+        "batch_norm_backward",
+    ):
         return 5 * elements(args[0]), 1
     if packet in ("embedding_dense_backward", "embedding_backward"):
-        return 3 * elements(args[0]), 1  # the program counts the dense gradient itself
+        # The program counts the dense gradient itself.
+        return 3 * elements(args[0]), 1
     if packet == "max_pool2d_with_indices_backward":
         return (2 * _window(packet, args[1:], args[0]) + 3) * elements(args[0]), 1
     return each_elements(ins) + each_elements(outs), 1
@@ -173,7 +185,8 @@ def _convolution(op: Operator, args: Sequence[Any], out: Any) -> None:
     op.kind = "convolution"
     op.data_gradient, op.weight_gradient = given.requires_grad, weight.requires_grad
     op.weights = weight.numel() + (bias.numel() if bias is not None else 0)
-    small, large = (given, out) if transposed else (out, given)  # a transposed one runs a convolution backward
+    # A transposed convolution runs an ordinary one backward.
+    small, large = (given, out) if transposed else (out, given)
     places = list(small.shape[2:])
     op.product = {
         "groups": groups,
@@ -190,7 +203,8 @@ def _convolution(op: Operator, args: Sequence[Any], out: Any) -> None:
         op.product.update(kernel_height=kernel[0], kernel_width=1, out_height=places[0], out_width=1)
     op.inputs = given.numel()
     op.channels_last = given.dim() == 4 and _are_channels_last(given, weight)
-    if bias is not None:  # added by a kernel of its own
+    if bias is not None:
+        # It is added by a kernel of its own.
         op.forward_elements = 2 * elements(out)
         op.forward_kernels = 2
 
@@ -210,7 +224,12 @@ def _grouped(op: Operator, args: Sequence[Any], weights: list[Any]) -> None:
     op.data_gradient, op.weight_gradient = rows.requires_grad, weight.requires_grad
     op.weights = sum(one.numel() for one in weights) or weight.numel()
     op.experts = weight.shape[0]
-    op.product = {"in": rows.shape[1], "out": weight.shape[-1], "positions_in": rows.shape[0], "out_height": rows.shape[0]}
+    op.product = {
+        "in": rows.shape[1],
+        "out": weight.shape[-1],
+        "positions_in": rows.shape[0],
+        "out_height": rows.shape[0],
+    }
     op.inputs = rows.numel()
 
 
@@ -233,8 +252,8 @@ def _attention(op: Operator, args: Sequence[Any]) -> None:
 def _window(packet: str, args: Sequence[Any], out: Any) -> float:
     """Places of a pooling's window."""
     if "adaptive" in packet:
-        return args[0].numel() / max(out.numel(), 1)
-    return math.prod(args[1]) ** (1 if len(args[1]) > 1 else 2)
+        return float(args[0].numel() / max(out.numel(), 1))
+    return float(math.prod(args[1]) ** (1 if len(args[1]) > 1 else 2))
 
 
 def _is_one_of(tensor: Any, weights: list[Any]) -> bool:

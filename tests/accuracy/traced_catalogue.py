@@ -47,7 +47,8 @@ def words(kind, task, **fields):
 
         config = transformers.CONFIG_MAPPING[kind](**fields)
         maker = transformers.AutoModel if task is None else getattr(transformers, f"AutoModelFor{task}")
-        config.use_cache = False  # which copies keys and values, and serves generation alone
+        # A cache copies keys and values, and serves generation alone.
+        config.use_cache = False
         model = maker.from_config(config, attn_implementation=attention).train()
         ids = torch.zeros(batch, tokens, dtype=torch.long)
         inputs = {"input_ids": ids}
@@ -60,8 +61,13 @@ def words(kind, task, **fields):
 
 def llama(layers, hidden, heads, key_heads, head, ffn, vocabulary, kind="llama", **more):
     fields = dict(
-        num_hidden_layers=layers, hidden_size=hidden, num_attention_heads=heads, num_key_value_heads=key_heads,
-        intermediate_size=ffn, vocab_size=vocabulary, **more,
+        num_hidden_layers=layers,
+        hidden_size=hidden,
+        num_attention_heads=heads,
+        num_key_value_heads=key_heads,
+        intermediate_size=ffn,
+        vocab_size=vocabulary,
+        **more,
     )
     if kind != "qwen2":
         fields["head_dim"] = head
@@ -74,8 +80,14 @@ def gpt2(layers, hidden, heads):
 
 def opt(layers, hidden, heads, **more):
     return words(
-        "opt", "CausalLM", num_hidden_layers=layers, hidden_size=hidden, num_attention_heads=heads, ffn_dim=4 * hidden,
-        word_embed_proj_dim=more.pop("embedded", hidden), **more,
+        "opt",
+        "CausalLM",
+        num_hidden_layers=layers,
+        hidden_size=hidden,
+        num_attention_heads=heads,
+        ffn_dim=4 * hidden,
+        word_embed_proj_dim=more.pop("embedded", hidden),
+        **more,
     )
 
 
@@ -89,7 +101,14 @@ def mpt(layers, hidden, heads):
 
 def t5(layers, hidden, heads, head, ffn):
     return words(
-        "t5", "Seq2SeqLM", num_layers=layers, num_decoder_layers=layers, d_model=hidden, num_heads=heads, d_kv=head, d_ff=ffn,
+        "t5",
+        "Seq2SeqLM",
+        num_layers=layers,
+        num_decoder_layers=layers,
+        d_model=hidden,
+        num_heads=heads,
+        d_kv=head,
+        d_ff=ffn,
         decoder_start_token_id=0,
     )
 
@@ -98,7 +117,10 @@ def t5(layers, hidden, heads, head, ffn):
 TEXT = {
     "bert-base": (words("bert", None), 32, 128, "eager"),
     "bert-large": (
-        words("bert", None, hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096), 16, 128, "eager",
+        words("bert", None, hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096),
+        16,
+        128,
+        "eager",
     ),
     "gpt2": (gpt2(12, 768, 12), 8, 1024, "eager"),
     "gpt2-medium": (gpt2(24, 1024, 16), 4, 1024, "eager"),
@@ -109,7 +131,12 @@ TEXT = {
     "llama3-8b": (llama(32, 4096, 32, 8, 128, 14336, 128256), 1, 8192, "sdpa"),
     "tinyllama-1.1b": (llama(22, 2048, 32, 4, 64, 5632, 32000), 4, 2048, "sdpa"),
     "mistral-7b": (llama(32, 4096, 32, 8, 128, 14336, 32000, kind="mistral", sliding_window=None), 1, 4096, "sdpa"),
-    "qwen2.5-1.5b": (llama(28, 1536, 12, 2, 128, 8960, 151936, kind="qwen2", tie_word_embeddings=True), 2, 4096, "sdpa"),
+    "qwen2.5-1.5b": (
+        llama(28, 1536, 12, 2, 128, 8960, 151936, kind="qwen2", tie_word_embeddings=True),
+        2,
+        4096,
+        "sdpa",
+    ),
     "qwen2.5-7b": (llama(28, 3584, 28, 4, 128, 18944, 152064, kind="qwen2"), 1, 4096, "sdpa"),
     "mpt-125m": (mpt(12, 768, 12), 16, 2048, "eager"),
     "opt-125m": (opt(12, 768, 12), 8, 2048, "sdpa"),

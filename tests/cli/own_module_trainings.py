@@ -1,7 +1,7 @@
 """Trains modules under DDP over gloo and traces the same ones with ddpsim.estimate, for test_own_modules.py; one of two ranks.
 
-    main(FOLDER, RANK, NAME…)     one JSON line each on rank 0: what DDP logged of its buckets, parameters, and the file of the
-                                  trace in FOLDER
+main(FOLDER, RANK, NAME…)     one JSON line each on rank 0: what DDP logged of its buckets, parameters, and the file of the
+                              trace in FOLDER
 """
 
 import json
@@ -29,7 +29,9 @@ def integers(text):
 def unused_by(model, inputs):
     """Parameters that one backward gives no gradient."""
     own_modules.run(model, inputs).backward()
-    unused = [name for name, parameter in model.named_parameters() if parameter.requires_grad and parameter.grad is None]
+    unused = [
+        name for name, parameter in model.named_parameters() if parameter.requires_grad and parameter.grad is None
+    ]
     model.zero_grad()
     return unused
 

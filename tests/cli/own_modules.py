@@ -2,8 +2,10 @@
 
     python3 own_modules.py --choose SEED >own_modules.json
 
-draws them: a shuffled order of all candidates, of which those stay that real PyTorch builds and trains for one step on a CPU, with at
-most 60 million parameters and within 40 seconds. ddpsim has no part in the choice. `build(NAME)` gives a module and its inputs.
+draws them. It shuffles all candidates and keeps those that real PyTorch builds and trains for one step on a CPU. They have at most 60
+million parameters and take at most 40 seconds. ddpsim has no part in the choice.
+
+`build(NAME)` gives a module and its inputs.
 """
 
 import argparse
@@ -90,7 +92,9 @@ def build(name):
     if library == "torchvision":
         torchvision = import_torchvision()
         side = 299 if rest == "inception_v3" else 224
-        model = torchvision.models.get_model(rest, weights=None, **({"init_weights": False} if "inception" in rest or rest == "googlenet" else {}))
+        model = torchvision.models.get_model(
+            rest, weights=None, **({"init_weights": False} if "inception" in rest or rest == "googlenet" else {})
+        )
         return model, torch.rand(BATCH, 3, side, side)
     import_torchvision()
     if library == "timm":
@@ -117,7 +121,10 @@ def of_transformers(kind, task):
     if task == "ImageClassification":
         side = getattr(config, "image_size", 224)
         side = side if isinstance(side, int) else 224
-        return model, {"pixel_values": torch.rand(BATCH, getattr(config, "num_channels", 3), side, side), "labels": torch.zeros(BATCH, dtype=torch.long)}
+        return model, {
+            "pixel_values": torch.rand(BATCH, getattr(config, "num_channels", 3), side, side),
+            "labels": torch.zeros(BATCH, dtype=torch.long),
+        }
     tokens = torch.randint(3, 999, (BATCH, TOKENS))
     return model, {"input_ids": tokens, "labels": tokens}
 

@@ -5,9 +5,7 @@ buffers and the bytes of all buckets must be equal, to the byte.
 """
 
 import json
-import os
 import pathlib
-import sys
 import tempfile
 import unittest
 
@@ -17,15 +15,17 @@ from torch_python import pythons_with_torch, run_ranks
 
 HERE = pathlib.Path(__file__).parent
 TRAININGS = HERE / "own_module_trainings.py"
-AT_ONCE = 5  # of one job; each takes a PyTorch of its own
-NEWEST = "2.13"  # whose rules the list was made with
+# Modules of one job of two ranks.
+AT_ONCE = 5
+# The PyTorch that the list was drawn with.
+NEWEST = "2.13"
 
 
 def chosen():
     listed = json.loads((HERE / "own_modules.json").read_text())
     names = [name for library in ("torchvision", "timm", "transformers") for name in listed[library]]
     assert len(names) == 100
-    # Of a short run the smallest of each library.
+    # A short run takes a few small ones.
     return names if THOROUGH else ["torchvision:mnasnet0_5", *listed["transformers"][:3]]
 
 
@@ -66,7 +66,10 @@ class OwnModules(unittest.TestCase):
         dtypes = [dtype for dtype, _ in truth["buffers"]]
         self.assertEqual(
             {group["dtype"]: [group["tensors"], group["bytes"]] for group in document["buffers"]},
-            {one: [dtypes.count(one), sum(size for dtype, size in truth["buffers"] if dtype == one)] for one in set(dtypes)},
+            {
+                one: [dtypes.count(one), sum(size for dtype, size in truth["buffers"] if dtype == one)]
+                for one in set(dtypes)
+            },
         )
         self.assertEqual(buckets(path, "definition", truth["unused"]), truth["built"])
         if truth["rebuilt"]:

@@ -134,7 +134,9 @@ def facts(name, **options):
         return {"error": str(error)}
     more = {"order": None if name == "experts" else real_order(make(), inputs)}
     with torch.device("meta"):
-        more["meta"] = ddpsim.trace_model(make(), inputs.to("meta") if torch.is_tensor(inputs) else inputs, **options) == document
+        more["meta"] = (
+            ddpsim.trace_model(make(), inputs.to("meta") if torch.is_tensor(inputs) else inputs, **options) == document
+        )
     workload = ddpsim.estimate(make(), inputs, gpu="A100", precision="bf16", **options)
     answer = ddpsim.simulate(workload, "dgxa100", find_unused_parameters=name == "branches")
     return {

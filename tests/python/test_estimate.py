@@ -41,7 +41,15 @@ class Traces(unittest.TestCase):
         first, second = layers(told, "convolution")
         self.assertEqual(
             first["product"],
-            {"in": 3, "out": 8, "kernel_height": 3, "kernel_width": 3, "positions_in": 1024, "out_height": 32, "out_width": 32},
+            {
+                "in": 3,
+                "out": 8,
+                "kernel_height": 3,
+                "kernel_width": 3,
+                "positions_in": 1024,
+                "out_height": 32,
+                "out_width": 32,
+            },
         )
         self.assertIs(first["data_gradient"], False)
         self.assertEqual((second["product"]["stride"], second["product"]["out_height"]), (2, 16))
@@ -140,12 +148,19 @@ class CommandLine(unittest.TestCase):
     def run_command(self, folder, *words):
         pathlib.Path(folder, "train.py").write_text(self.SCRIPT)
         return subprocess.run(
-            [python(), "-W", "ignore", "-m", "ddpsim", *words], cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False
+            [python(), "-W", "ignore", "-m", "ddpsim", *words],
+            cwd=folder,
+            env=ENVIRONMENT,
+            capture_output=True,
+            text=True,
+            check=False,
         )
 
     def test_a_function_of_a_file_becomes_a_workload_file(self):
         with tempfile.TemporaryDirectory() as folder:
-            run = self.run_command(folder, "estimate", "train.py:build", "--gpu", "A100", "-o", "w.json", "--model", "m.json")
+            run = self.run_command(
+                folder, "estimate", "train.py:build", "--gpu", "A100", "-o", "w.json", "--model", "m.json"
+            )
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assertIn("w.json: estimate Sequential@A100", run.stderr)
             workload = json.loads(pathlib.Path(folder, "w.json").read_text())
