@@ -174,7 +174,7 @@ TEST_CASE("model file: a bad file gets one message with place and remedy") {
   const Bad all[] = {
       {R"({"schema":"ddpsim.model/2"})", "m.json:/schema: \"ddpsim.model/2\" is another version"},
       {R"({"name":"x"})", "missing \"schema\""},
-      {small(R"(,"parameters":[1])"), "duplicate"},
+      {small(R"(,"parameters":[1])"), "appears twice"},
       {small(R"(,"sizes":1)"), "m.json:/layers/0/sizes"},
       {small(R"(,"inputs":-1)"), "m.json:/layers/0/inputs"},
       {small(R"(,"kept_elements":1000000000001)"), "m.json:/layers/0/kept_elements"},
