@@ -164,7 +164,7 @@ class Replayed(torch.nn.Module):
         if index == self.ready[-1][0]:
             self.clock.compute(self.rest_us)
             self.marks.append(self.clock.mark())  # end of backward compute
-        # Returns another tensor over the same memory, as an allocator would.
+        # Each step gets a new tensor over the same memory, as if PyTorch's allocator had reused freed memory.
         return self.memory[index].detach()
 
     def forward(self, chain):

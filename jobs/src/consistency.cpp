@@ -84,9 +84,11 @@ void require_flow(const JobRequest& request) {
   const DdpOptions& ddp = request.ddp;
   require(ddp.process_groups <= 1, "--process-groups",
           "--network flow runs one collective at a time", "Leave one out");
-  require(ddp.comm_hook != CommHook::post_local_sgd, "--comm-hook post_localSGD",
-          "it reduces within nodes, but --network flow simulates only collectives of all ranks",
-          "Leave one out");
+  require(
+      ddp.comm_hook != CommHook::post_local_sgd, "--comm-hook post_localSGD",
+      "post_localSGD reduces within nodes, but --network flow simulates only collectives of all "
+      "ranks",
+      "Leave one out");
   require(!ddp.sync_batchnorm_group, "--sync-batchnorm-group",
           "--network flow simulates only collectives of all ranks", "Leave one out");
 }

@@ -151,8 +151,8 @@ void add_options(CLI::App& app, SweepArguments& arguments) {
       "--busy", arguments.busy,
       "replay compute as an amount of work, which all-reduces can slow down, instead of a wait");
   app.add_flag("--check,!--no-check", arguments.check,
-               "run one more step after each configuration, unmeasured, and check its averages; a "
-               "wrong one ends the job (on by default)");
+               "after each configuration, run one more step without measuring it and check its "
+               "averaged gradients; a wrong gradient ends the job (on by default)");
   add_bucket_options(app, arguments.ddp);
   add_step_options(app, arguments.ddp);
   add_output_options(app, arguments);

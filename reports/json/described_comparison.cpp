@@ -269,7 +269,9 @@ const Described<CompareReport>& described_comparison() {
               Absent::left_out)
           .list(
               "until", [](const Report& of) { return until_of(of.until); }, described_until(),
-              "where along ranges conditions hold. Only with --until", Absent::left_out)
+              "for each condition of --until, where in its range the condition holds. Only with "
+              "--until",
+              Absent::left_out)
           .boolean("fastest_is_certain", &fastest_is_certain,
                    "whether the fastest candidate stays the fastest with each error source at its "
                    "bounds")

@@ -57,7 +57,8 @@ const Described<NotCompared>& described_not_mixed() {
                 "error")
           .object(
               "memory", &NotCompared::memory, described_memory(),
-              "peak memory of a rank; null if it was not counted. Only in a row that has an error");
+              "peak memory of a rank, which may be the reason for the error; null if it was not "
+              "counted. Only in a row that has an error");
   return described;
 }
 
@@ -109,7 +110,9 @@ const Described<MixReport>& described_mix() {
               Absent::left_out)
           .list(
               "until", [](const Report& of) { return until_of(of.until); }, described_until(),
-              "where along ranges conditions hold. Only with --until", Absent::left_out)
+              "for each condition of --until, where in its range the condition holds. Only with "
+              "--until",
+              Absent::left_out)
           .boolean(
               "fastest_is_certain", [](const Report& of) { return contenders(of.mix).size() == 1; },
               "whether the fastest candidate stays the fastest with each error source at its "

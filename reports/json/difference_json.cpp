@@ -53,7 +53,7 @@ const Described<ShownSide>& described_diff_side() {
               "what was compared, as given")
           .text(
               "kind", [](const ShownSide& of) -> const std::string& { return of.side.kind; },
-              "what the source is, in words")
+              "what kind of input this side is, in words")
           .time("step_us", &shown_step_time,
                 "mean of the middle half of the steps; null if only all-reduces or evidence are "
                 "compared")
@@ -261,7 +261,7 @@ const Described<LateRank>& described_late_rank() {
           .integer("steps_last", &LateRank::steps_last,
                    "number of steps in which the rank made the others wait longest")
           .time("caused_us", &LateRank::caused,
-                "time that the median other rank waited for it in a step")
+                "how long the other ranks waited for this rank in a step: their median")
           .time("waited_us", &LateRank::waited, "time that the rank itself waited in a step")
           .word("longer_in", &LateRank::work, all_step_parts(),
                 "the part of the rank's step that exceeds the median of the others most; null if "

@@ -19,8 +19,9 @@ Bytes fused_gradients(const Job& job) {
 }
 
 constexpr const char* kPieces =
-    "within a compiled piece, the order of DDP's hooks is an accident of autograd. The recorded "
-    "order is used; it decides the members and sizes of buckets, but not when a piece ends";
+    "within a compiled piece, autograd runs DDP's hooks in an unpredictable order. ddpsim uses the "
+    "recorded order. That order decides the members and sizes of buckets, but not when a piece "
+    "ends";
 constexpr const char* kInductor =
     "python_reducer: Inductor orders its kernels itself. ddpsim assumes that gradients are "
     "written, and all-reduces "

@@ -11,8 +11,8 @@
 namespace ddpsim {
 namespace {
 
-/// Whether the tree correction applies: to trees of GPUs and, on x86, to Blackwell's trees of
-/// switches.
+/// Whether NCCL's tree correction applies. It applies to the algorithm Tree and, from NCCL 2.28 on,
+/// to NVLSTree on Blackwell, unless the processor is an Arm.
 bool bends_like_tree(Algorithm algorithm, const Cluster& cluster, const NcclTuning& table) {
   if (algorithm == Algorithm::tree) return true;
   return algorithm == Algorithm::nvls_tree && table.nvls == NvlsEra::v2_28 &&

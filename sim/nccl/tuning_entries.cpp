@@ -72,7 +72,8 @@ float ring_bus(CollectiveKind kind, Protocol protocol, const Cluster& cluster,
   switch (protocol) {
     case Protocol::ll: {
       if (old) return static_cast<float>(static_cast<double>(bus) * factor);
-      // The GPU limits one node; the processor that runs the proxies limits several.
+      // Within one node, the GPU's generation decides the limit. With several nodes, the processor
+      // that runs NCCL's proxy threads decides it.
       const std::size_t ll_row =
           cluster.nodes == 1 ? row : (cluster.cpu == CpuVendor::amd ? 1U : 0U);
       return cut(static_cast<double>(bus) * factor, table.ll_max[ll_row][column]);

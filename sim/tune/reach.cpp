@@ -219,7 +219,8 @@ MeasureFirst measure_first(const Gains& gains, const Change& change, const Weigh
       measure.set_up_to = measure.predicted.scaled(*factor);
   } else {
     measure.command =
-        "ddpsim.autotune(model) in the training itself, or alternate both settings (scripts/ab.py)";
+        "call ddpsim.autotune(model) in your training script, or alternate the current and the new "
+        "setting with scripts/ab.py";
     measure.takes = gains.step_before() * kStepsOfAutotune;
   }
   return measure;

@@ -6,8 +6,8 @@ namespace ddpsim {
 
 std::string pod_problem(const SwitchPlan& plan) {
   if (plan.nodes_per_pod % plan.nodes_per_leaf == 0) return "";
-  return fmt::format("a pod of {} nodes does not hold whole leaves of {}", plan.nodes_per_pod,
-                     plan.nodes_per_leaf);
+  return fmt::format("a pod of {} nodes cannot be divided into leaves of {} nodes",
+                     plan.nodes_per_pod, plan.nodes_per_leaf);
 }
 
 std::optional<SwitchPlan::Placement> placement_of(std::string_view word) {

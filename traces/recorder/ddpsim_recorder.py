@@ -7,45 +7,45 @@
         ...                                     # forward, backward, optimizer.step()
         recorder.step()
 
-After 10 steps of warm-up it measures 20 steps and records every other one. Then it writes step.json, reports what it
-saw and what it cost, and removes itself. It needs only torch (1.13 or newer); copy this one file next to your script.
-It never raises into the training. If it cannot record, it says so once and stops.
+After 10 steps of warm-up, the recorder measures 20 steps and records every other one. Then it writes step.json, reports
+what it saw and what it cost, and removes itself. It needs only torch (1.13 or newer); copy this one file next to your
+script. The recorder never raises into the training. If it cannot record, it says so once and stops.
 
-Without a GPU, it records names, shapes and the order of gradients:
+As a command, this file records only names, shapes and the order of gradients. No GPU is needed:
 
     python3 ddpsim_recorder.py --meta torchvision.models:resnet50 --input 2,3,224,224 -o resnet50.json
 
 What is measured:
 
-- ready: The time when each parameter's gradient was written. A hook runs right after AccumulateGrad. On a GPU it
-  enqueues a timing event on the stream of that backward; nothing waits, and events are read once, at the end. On a CPU
-  it reads the clock. Time zero is the start of backward: the first node that runs after `backward()`, seen by a hook on
-  the loss.
+- ready: The time when each parameter's gradient was written. A hook runs right after AccumulateGrad. On a GPU, the hook
+  enqueues a timing event on the stream of that backward. Nothing waits, and events are read once, at the end. On a CPU,
+  the hook reads the clock. Time zero is the start of backward: a hook on the loss sees the first node that runs after
+  the call of `backward()`.
 - ready with torch >= 2.1: register_post_accumulate_grad_hook runs inside AccumulateGrad, and so before DDP's hook.
 - ready before 2.1: A hook on the AccumulateGrad node is used. Hooks of a node run in the order they were registered.
-  Under DDP, whose hook comes first, it would see the gradient only after the copy into the bucket. So a hook on the
-  parameter is used under DDP. It runs just before the gradient is stored, so the time of AccumulateGrad (none if .grad
-  was None) counts as part of the copy.
-- copied: Under DDP, the time when the copy into the bucket was enqueued and done. A hook on the node sees it, after
-  DDP's.
-- backward: The time to the end of `backward()`, or under DDP to the last copy. The rest is exposed communication (with
-  other ranks) or copies out (with one rank).
+  DDP's hook was registered first, so under DDP a second one would see the gradient only after the copy into the bucket.
+  For that reason, a hook on the parameter is used under DDP. It runs just before the gradient is stored. So the time of
+  AccumulateGrad counts as part of the copy. (AccumulateGrad takes no time if .grad was None.)
+- copied: Under DDP, the time when the copy into the bucket was enqueued and done. A hook on the AccumulateGrad node
+  notes it. That hook runs after DDP's hook.
+- backward: The time to the end of `backward()`, or under DDP to the last copy into a bucket. With several ranks, the
+  rest of `backward()` is exposed communication. With one rank, the rest is copies from buckets back to gradients.
 - forward: The time from the call of the model to the start of backward, including the loss.
 - optimizer: The time from the end of backward to `recorder.step()`.
-- iteration: The step *without* the recorder, as the median of the steps in between.
+- iteration: The time of a step *without* the recorder: the median of the steps that are not recorded.
 - activations: Bytes that forward keeps for backward. These are tensors of the autograd graph's nodes that are not
-  parameters or buffers, with each storage counted once. Also the bytes held while gradients arrive, including gradients
-  in transit between nodes. A hook on each node sees them once, during warm-up.
+  parameters or buffers, with each storage counted once. The bytes held while gradients arrive are recorded too. They
+  include gradients in transit between nodes. A hook on each node sees these tensors once, during warm-up.
 - data_loading: The time that steps waited for batches, if a torch.utils.data.DataLoader delivers them.
 - accumulation: The last forward and backward of a step are recorded. The others are subtracted from the iteration.
-  Their time is reported separately, and how many of them all-reduced, which no_sync() is meant to prevent.
+  Their time is reported separately. So is the number of them that all-reduced, which no_sync() is meant to prevent.
 - host: On Linux, how long the process's threads ran in a step, and how long they waited for a core.
 - collectives: With Recorder(…, collectives=True), under DDP with several ranks, the all-reduce of each bucket. It lasts
   from its call (on a GPU, from when its stream reaches it) to its end, including waits for other ranks. `ddpsim import`
   joins the files of all ranks and separates waits from transfers.
 
 A communication hook sees the collectives. It divides and all-reduces as DDP does, so weights stay the same to the bit,
-except with uneven inputs under join(divide_by_initial_world_size=False). DDP cannot remove a hook. So it stays
+except with uneven inputs under join(divide_by_initial_world_size=False). DDP cannot remove a hook. So the hook stays
 registered, costs one more pass over each bucket, and prevents the registration of another hook.
 """
 
@@ -74,7 +74,7 @@ except ImportError as error:
     sys.exit(f"ddpsim recorder: {error}; run it with the Python that has PyTorch")
 try:
     from torch.multiprocessing.reductions import StorageWeakRef
-# An unknown torch lacks it. Then memory is not recorded.
+# Some versions of PyTorch may lack this class. Then memory is not recorded.
 except ImportError:
     StorageWeakRef = None
 
@@ -159,11 +159,11 @@ class Pass:
         self.end = None  # backward() returns
         # Whether DDP all-reduces in this pass, as it decides when its forward is called.
         self.reduces = False
-        # (parameter, mark, host ns) when its gradient was written, in the order of the hooks.
+        # One (parameter, mark, host ns) for each gradient that was written, in the order of the hooks.
         self.written = []
-        # (parameter, mark, host ns) when its gradient was copied into its bucket; only with DDP.
+        # One (parameter, mark, host ns) for each gradient that was copied into its bucket; only with DDP.
         self.copied = []
-        # [bytes, host ns at the call, mark of the earliest start, mark of its end or None]
+        # For each all-reduce: [bytes, host ns at the call, mark of the earliest start, mark of the end or None].
         self.collectives = []
 
 
@@ -214,7 +214,7 @@ class Model:
         self.defined = []
         for prefix, module in self.inside.named_modules():
             for leaf, parameter in module.named_parameters(recurse=False):
-                # Spelled in the way in which DDP compares it with the ignored names.
+                # DDP compares names that are spelled like this one with the ignored names.
                 full = f"{prefix}.{leaf}"
                 name = (f"{prefix}.{leaf}" if prefix else leaf).replace("_orig_mod.", "")
                 if id(parameter) in seen:
@@ -250,7 +250,7 @@ class Model:
             return None
         # Frameworks wrap the model they were given and may keep the wrapper to themselves.
         wrapper = torch.nn.parallel.DistributedDataParallel
-        # Only its type is examined, because other access may have effects on foreign objects.
+        # Only the type of each object is examined, because access to attributes may change foreign objects.
         for candidate in gc.get_objects():
             if issubclass(type(candidate), wrapper) and without_compile(candidate.module) is plain:
                 return candidate
@@ -373,25 +373,25 @@ def kept_by(node):
                 one
                 for one in (raw if isinstance(raw, (list, tuple)) else [raw])
                 if getattr(one, "unpack_hook", None) is not None
-            ]  # 2.13 has it
+            ]  # PyTorch 2.13 has unpack_hook
             yield from list(tensors_in([one.data for one in packed] if packed else getattr(node, name)))
-        # The tensor was written in place since then. Its backward will report that too.
+        # An in-place operation has overwritten the kept tensor. Backward will report that too.
         except RuntimeError:
             continue
 
 
 def storage_of(tensor):
-    return tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()  # 2.0
+    return tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()  # before 2.0
 
 
 class Storages:
-    """Numbers the storages of temporary tensors, each once, without keeping one alive."""
+    """Gives each storage of a temporary tensor a number, without keeping the storage alive."""
 
     def __init__(self):
         self._numbers, self._weak, self.bytes = {}, [], []
 
     def of(self, tensor):
-        """The numbers of its storages."""
+        """The numbers of the tensor's storages."""
         parts = [tensor] if tensor.layout == torch.strided else [tensor._indices(), tensor._values()]
         return [self._number(storage_of(part)) for part in parts]
 
@@ -656,7 +656,7 @@ def all_reduce_hook(state, bucket):
 
 
 def why_no_hook(job):
-    """Why all-reduces cannot be recorded, or not without changing numbers; empty if they can."""
+    """The reason why all-reduces cannot be recorded without changing results; empty if they can."""
     ddp = job.model.ddp
     if ddp is None or job.world == 1:
         return "no DistributedDataParallel all-reduces over several ranks"
@@ -680,7 +680,8 @@ class Job:
         self.device = self.model.device()
         self.on_gpu = self.device.type == "cuda"
         self.clock = CudaClock(self.device) if self.on_gpu else HostClock()
-        self.rank, self.world, self.path = 0, 1, path  # None: nothing is written
+        # Nothing is written if `path` is None.
+        self.rank, self.world, self.path = 0, 1, path
         distributed = torch.distributed
         if distributed.is_available() and distributed.is_initialized():
             group = self.model.ddp.process_group if self.model.ddp is not None else None
@@ -695,13 +696,14 @@ class Job:
         # Bytes held while gradients arrive, including gradients in transit; None if unknown.
         self.held = None
         self.held_order = None  # the order of parameters for `held`
-        # None if memory is not recorded, or once it was.
+        # None if memory is not recorded, or was recorded already.
         self.storages = Storages() if StorageWeakRef is not None else None
         self.outputs = []  # storages of the model's outputs
         # Names of the kinds of autograd nodes that lead to the model's output.
         self.nodes = set()
         self.hook_kind = ""  # how written gradients are detected
-        self.all_reduces, self.no_collectives = None, ""  # why not, where they were asked for
+        # `no_collectives` is the reason why requested all-reduces cannot be recorded.
+        self.all_reduces, self.no_collectives = None, ""
         if collectives:
             self._see_all_reduces()
 
@@ -712,12 +714,13 @@ class Job:
         state = AllReduces(self)
         try:
             self.model.ddp.register_comm_hook(state, all_reduce_hook)
-        except (RuntimeError, TypeError, ValueError) as error:  # one is registered, a module of torch.compile
+        # DDP refuses a hook if one is already registered, or if torch.compile compiled the module.
+        except (RuntimeError, TypeError, ValueError) as error:
             self.no_collectives = " ".join(str(error).split())
             return
         self.all_reduces = state
 
-    # If the graph of this torch has another form, the step is recorded without its memory.
+    # Other versions of PyTorch may build the autograd graph differently. Then the step is recorded without its memory.
 
     def see_outputs(self, outputs):
         try:
@@ -727,7 +730,8 @@ class Job:
             self.storages = None
 
     def see_kept(self, tensors):
-        """The object that observes this backward, once; None if there is nothing to observe."""
+        """Returns the object that observes memory during this backward. Only one backward is observed; returns None if
+        that is impossible."""
         storages, self.storages = self.storages, None
         try:
             held = Held(tensors_in(tensors), self.model, storages, self.outputs)
@@ -782,7 +786,7 @@ class Job:
                     f", TF32 {'on' if torch.backends.cuda.matmul.allow_tf32 else 'off'} in products, "
                     f"{'on' if torch.backends.cudnn.allow_tf32 else 'off'} in convolutions"
                 )
-            # From 2.9 on, this raises if the newer, finer settings were used.
+            # From PyTorch 2.9 on, reading these settings raises if the script used the newer, finer ones.
             except RuntimeError:
                 pass
         return text
@@ -801,7 +805,7 @@ class Recorder:
 
     def __init__(self, model, path, *, warmup=10, steps=10, batch_size=None, name=None, collectives=False):
         self.finished = False
-        self.problem = None  # why it stopped, if it did
+        self.problem = None  # why the recorder stopped early
         self.document = None  # what was written
         self._given = (model, None if path is None else str(path), name, batch_size, bool(collectives))
         self._warmup, self._steps = max(2, int(warmup)), max(1, int(steps))
@@ -815,7 +819,7 @@ class Recorder:
         # Counters of this process's threads when the first measured step began.
         self._scheduled = None
         atexit.register(self.close)
-        # Refuses the model now instead of at the first step.
+        # Refuse an unsuitable model now, not at the first step.
         self._safely(lambda: Model(model).device())
 
     def step(self):
@@ -824,7 +828,7 @@ class Recorder:
             self._safely(self._next_step)
 
     def close(self):
-        """Ends early. Writes what was recorded so far, or says that it was too little."""
+        """Ends the recording early. Writes what was recorded so far, or says that it was too little."""
         if not self.finished:
             self._safely(self._finish_early)
 
@@ -863,10 +867,10 @@ class Recorder:
         self._measured = []
         atexit.unregister(self.close)
 
-    # Steps: first warm-up, then plain and recorded ones in turn.
+    # The first steps warm up. After that, plain steps and recorded steps alternate.
 
     def _next_step(self):
-        # By the first step, DDP wraps the model, whoever created it.
+        # The model is examined here because by the first step a framework, too, has wrapped it in DDP.
         if self._job is None:
             self._job = Job(*self._given)
             self._clock = self._job.clock
@@ -931,7 +935,7 @@ class Recorder:
 
         return hook
 
-    # Warm-up: one inspection of what will be recorded.
+    # In one step of the warm-up, the recorder inspects what it will record.
 
     def _put_in_survey(self):
         job = self._job
@@ -982,7 +986,7 @@ class Recorder:
         torch.autograd.backward = backward
         self._patched = (backward, original)
 
-    # A recorded step.
+    # Hooks of a recorded step.
 
     def _put_in_hooks(self):
         job, ddp = self._job, self._job.model.ddp
@@ -990,7 +994,7 @@ class Recorder:
         self._hooks.append(hooks)
         job.hook_kind = hooks.kind
         self._hooks.append(job.model.called.register_forward_pre_hook(self._guarded(self._forward_begins)))
-        # A hook inside would be compiled, or cause a new compilation.
+        # In a compiled model, a hook on the inner module would be compiled, or cause a new compilation.
         if ddp is not None and not job.is_compiled():
             self._hooks.append(ddp.module.register_forward_pre_hook(self._guarded(self._module_begins)))
         original = torch.autograd.backward
@@ -1017,7 +1021,8 @@ class Recorder:
         self._patched = (backward, original)
 
     def _noting(self, where):
-        """Hooks that add (parameter, mark, host time) to the list `where` of the current pass."""
+        """Returns a function that makes the hook of a parameter. The hook appends (parameter, mark, host time) to a
+        list of the current pass; `where` is the name of that list, "written" or "copied"."""
         mark, now = self._clock.mark, time.perf_counter_ns
 
         def for_parameter(i):
@@ -1043,7 +1048,7 @@ class Recorder:
             self._job.all_reduces.noted = self._pass.collectives
 
     def _forward_begins(self, *_):
-        if self._in_backward or not torch.is_grad_enabled():  # a checkpoint's recomputation, an evaluation
+        if self._in_backward or not torch.is_grad_enabled():  # recomputation by a checkpoint, or an evaluation
             return
         if self._pass is None or self._pass.backward is not None:
             self._new_pass()
@@ -1059,7 +1064,8 @@ class Recorder:
         if self._pass is None or self._pass.backward is not None:
             self._new_pass()
         current = self._pass
-        current.backward = self._clock.mark()  # kept if no loss can be hooked
+        # A hook on the loss replaces this mark. The mark stays only if no loss can have a hook.
+        current.backward = self._clock.mark()
         seen = []
 
         def first_node_runs(_):
@@ -1109,8 +1115,8 @@ def scheduled_threads():
     """Scheduling of this process's threads: {thread: (it trains, nanoseconds it ran, nanoseconds it waited for a
     core)}.
 
-    None if the kernel does not record it (/proc/PID/task/TID/schedstat, Linux). The calling thread trains, and in turn
-    with it autograd's threads, one for each GPU."""
+    Returns None if the kernel does not record it (/proc/PID/task/TID/schedstat, Linux). The calling thread trains.
+    Autograd's threads, one for each GPU, train too: they take turns with the calling thread."""
     try:
         own, seen = threading.get_native_id(), {}
         for thread in map(int, os.listdir("/proc/self/task")):
@@ -1119,7 +1125,7 @@ def scheduled_threads():
                     ran, waited, _ = map(int, file.read().split())
                 with open(f"/proc/self/task/{thread}/comm", encoding="utf-8", errors="replace") as file:
                     trains = thread == own or file.read().startswith("pt_autograd")
-            except FileNotFoundError:  # it has ended
+            except FileNotFoundError:  # the thread has ended
                 continue
             seen[thread] = (trains, ran, waited)
         return seen
@@ -1163,7 +1169,7 @@ def tell(line, stream):
         one if one.isprintable() else one.encode("unicode_escape", "backslashreplace").decode() for one in line
     )
     try:
-        if stream is not None:  # None if it is closed
+        if stream is not None:  # None: the stream is closed
             print(
                 shown.encode(stream.encoding or "ascii", "backslashreplace").decode(stream.encoding or "ascii"),
                 file=stream,
@@ -1185,7 +1191,7 @@ def register_pre_hook(module, hook):
 
 
 class Times:
-    """Times of a recorded step in microseconds. With several backwards, those of the last one."""
+    """Times of a recorded step in microseconds. If the step has several backward passes, they are times of the last."""
 
     def __init__(self, clock, step, number):
         us = clock.us
@@ -1193,7 +1199,7 @@ class Times:
         passes = seen_whole(step)
         last = passes[-1]
         zero = last.backward
-        # A parameter in several checkpointed segments is written more than once.
+        # The gradient of a parameter in several checkpointed segments is written more than once.
         latest = {}
         for i, mark, host in last.written:
             latest.pop(i, None)
@@ -1218,7 +1224,7 @@ class Times:
         self.other_tails = sum(tail_of(clock, one) for one in passes[:-1])
         self.others_reduced = sum(one.reduces for one in passes[:-1])
         self.step = us(step.begin, step.end)
-        # In launch order. NCCL's stream runs them one after the other.
+        # Collectives are in launch order. NCCL's stream runs them one after the other.
         self.collectives, free = [], None
         for size, called_ns, mark, done in (
             last.collectives if all(one[3] is not None for one in last.collectives) else []
@@ -1267,7 +1273,7 @@ class Report:
             )
         self.times = lower_median(self.all, key=lambda times: times.backward)
         self.joinable = any(times.collectives for times in self.all)
-        # All ranks must choose the same step, whichever one is typical for each.
+        # All ranks must choose the same step, even if another step is more typical of some rank.
         if self.joinable:
             middle = (len(recorded) - 1) // 2
             self.median_backward = self.times.backward
@@ -1378,8 +1384,8 @@ class Report:
                     "the recorder"
                 )
             yield (
-                f"recorded with {job.world - 1} other ranks: exposed_us includes waits and copies out, and compute "
-                "that collectives slowed down is recorded as slow. Recording a single rank is more accurate"
+                f"recorded with {job.world - 1} other ranks: exposed_us includes waits for them and copies out of "
+                "buckets, and collectives have slowed down compute. Record a single rank for more accurate times"
             )
 
     def document(self):
@@ -1430,13 +1436,14 @@ class Report:
         return self.job.held is not None and tuple(self.job.held_order) == self.times.order
 
     def of_one_pass(self, step):
-        """A step without its other passes. Their share is taken from the recorded step, which may have been slow."""
+        """Time of a step without its earlier passes. Only their share of the step is taken from the recorded step,
+        because the recorded step itself may have been slow."""
         others = self.times.other_passes
         return step * (1 - others / self.times.step) if others else step
 
     def of_earlier_passes(self):
-        """Compute and waits for all-reduces of the earlier passes, with the same share of a plain step as of the
-        recorded one."""
+        """Compute of the earlier passes, and their waits for all-reduces. Both are assumed to take the same share of a
+        plain step as of the recorded step."""
         scale = self.step / self.times.step
         return {
             "compute_us": scale * (self.times.other_passes - self.times.other_tails),
@@ -1444,7 +1451,8 @@ class Report:
         }
 
     def steps(self):
-        """All steps, to show their variation: periods of steps without the recorder, windows of steps with it."""
+        """All steps, to show their variation. A plain step has only its whole time; a recorded step has its forward and
+        backward."""
         for_each = [{"iteration_us": self.of_one_pass(step)} for step in self.plain_steps]
         for times in self.all:
             forward = {"forward_us": times.forward} if times.forward is not None else {}
@@ -1454,7 +1462,7 @@ class Report:
         return for_each
 
     def mean_wait(self):
-        later = self.loader_waits[1:] or self.loader_waits  # the first may begin an epoch
+        later = self.loader_waits[1:] or self.loader_waits  # the first wait may begin an epoch
         return sum(later) / len(later)
 
     def bound_by_workers(self):
@@ -1483,7 +1491,7 @@ class Report:
             facts["exposed_us" if job.world > 1 else "finalize_us"] = times.tail
             if times.buffers is not None and broadcasts:
                 facts["buffer_broadcast_us"] = times.buffers
-        # Not all of them are counted exactly, but any number makes ddpsim recommend no cap.
+        # The number may not be exact. With any number, ddpsim recommends no cap.
         if job.has_compiled_backward():
             facts["compiled_gradients"] = len(times.order)
         if self.model.sync_batchnorms and job.world > 1:
@@ -1522,7 +1530,7 @@ class Report:
         if self.ddp is not None:
             facts["ddp_options"] = " ".join(ddp_options(self.ddp)) or "defaults"
             hook = ddp_log(self.ddp).get("comm_hook")
-            if hook and job.all_reduces is None:  # another hook than ours
+            if hook and job.all_reduces is None:  # not the recorder's own hook
                 facts["comm_hook"] = str(hook)
             buckets = ddp_buckets(self.ddp)
             if buckets:
@@ -1532,7 +1540,7 @@ class Report:
 
 
 def ddp_options(ddp):
-    # Exact, so that reading it gives the same number of bytes.
+    # The text is exact, so that reading it gives the same number of bytes.
     def mib(count):
         return repr(count / 2**20) if count % 2**20 else str(count // 2**20)
 
@@ -1541,7 +1549,7 @@ def ddp_options(ddp):
     default = getattr(ddp, "bucket_bytes_cap_default", cap == 25 * 2**20)  # since 2.5
     first = getattr(torch.distributed, "_DEFAULT_FIRST_BUCKET_BYTES", 2**20)
     config = getattr(ddp, "_bucket_config", None)
-    # In 2.12, a default cap with a larger or equal first bucket does not count as default.
+    # In PyTorch 2.12, a default cap with a larger or equal first bucket does not count as default.
     if config is not None:
         first = config.first_bucket_bytes_cap
         default = first != cap
@@ -1632,7 +1640,8 @@ def document_text(value, indent="", key=""):
 def write_document(path, document):
     """Writes a temporary file next to the target, under an unpredictable name, and renames it.
 
-    So nobody can plant a link under that name, and there is never half a file. A device or a pipe is written directly.
+    So nobody can plant a link under that name, and the target is never half written. A device or a pipe is written
+    directly.
     The target of a link is replaced, not the link. The mode of a replaced file is kept."""
     text = document_text(document) + "\n"
     beside = None
@@ -1640,7 +1649,7 @@ def write_document(path, document):
         place = os.path.realpath(path)
         directly = os.path.exists(place) and not os.path.isfile(place)
         if not directly:
-            # A short name, because the file's own name may have the maximum length.
+            # The temporary name is short, because the target's name may have the maximum length.
             beside = os.path.join(
                 os.path.dirname(place), f".ddpsim-{secrets.token_hex(8)}"
             )
@@ -1666,7 +1675,8 @@ def write_document(path, document):
 
 
 def record_meta(model, inputs=None, path=None, *, name=None, device=None):
-    """Names, shapes and the order of gradients, without times. Returns the document, and writes it if `path` is given.
+    """Records names, shapes and the order of gradients, without times. Returns the document, and writes it if `path` is
+    given.
 
     inputs: A tensor, or a tuple or dict of arguments for the model. With None, only names and shapes are recorded.
 
@@ -1797,7 +1807,7 @@ def input_tensor(text):
 
 
 def model_from(text, device):
-    """Calls MODULE:FACTORY without arguments. It returns a model, or a model and its inputs."""
+    """Calls MODULE:FACTORY without arguments. Returns the model and its inputs; inputs are None if unknown."""
     module, _, factory = text.partition(":")
     if not module or not factory:
         raise Problem(f'--meta: "{text}" is not MODULE:FACTORY, such as torchvision.models:resnet50')

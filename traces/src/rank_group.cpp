@@ -112,7 +112,7 @@ void RankJoin::number_ranks() {
     }
     if (!workload(k).ranks.empty())
       refuse(k, fmt::format("holds {} ranks already", workload(k).ranks.size()),
-             "Give it as the only input: several inputs are one rank each");
+             "Give this file as the only input, because several inputs are one rank each");
     if (trace(k).rank) ++numbered;
   }
   numbered_by_place_ = numbered == 0;

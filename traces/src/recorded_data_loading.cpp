@@ -23,8 +23,8 @@ Duration mean_of(const std::vector<Duration>& waits) {
   return Duration::picoseconds(sum.picoseconds() / static_cast<std::int64_t>(waits.size() - 1));
 }
 
-/// Keeps the waits for data in compacted windows. A profiler does not slow down workers, so batches
-/// come as they were recorded.
+/// Keeps the waits for data in a step that --timing compacted shortens by the GPU's gaps. A
+/// profiler does not slow down the DataLoader's workers, so batches come as they were recorded.
 void keep_waits_for_data(const TraceRecords& records, const ChosenStep& chosen,
                          Workload& workload) {
   constexpr double kNoticed = 0.01;  // share of a step

@@ -105,7 +105,9 @@ std::pair<Candidate, std::string> choose(const std::vector<Candidate>& candidate
   if (options.iteration) {
     const std::int64_t wanted = *options.iteration;
     if (wanted < 0 || static_cast<std::uint64_t>(wanted) >= count)
-      refuse(file, fmt::format("there is no iteration {}; {} complete: {}", wanted, count, names),
+      refuse(file,
+             fmt::format("there is no iteration {}; complete iterations: {} ({})", wanted, count,
+                         names),
              fmt::format("Expected --iteration 0 to {}", count - 1));
     const Candidate& chosen = candidates[static_cast<std::size_t>(wanted)];
     return {chosen, fmt::format("iteration {} of {} ({}): {}", wanted, count, names, chosen.name)};

@@ -1,4 +1,4 @@
-// The frame of a chart in SVG: axes, grid, and a drawing for every width it is given.
+// The frame of a chart in SVG: its axes and its grid. The chart is drawn again whenever its width changes.
 
 import {html, svg} from './dom.js';
 import {thinned} from './scale.js';

@@ -1,5 +1,5 @@
-// Asks the program while somebody drags. There is one simulation at a time, and only the newest question waits. Once
-// nothing moves, the program compares all caps.
+// Asks the program for new answers while the user drags a control of the page. One simulation runs at a time, and only
+// the newest question waits. When the controls are at rest, the program compares all bucket caps.
 
 import {argumentsOf} from './asked.js';
 import {Store} from './store.js';

@@ -203,7 +203,7 @@ TEST_CASE("tiers: words that need another word say so") {
   const std::string line = "node:8 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps ";
   CHECK(complaint_about(line + "pod:4").find("Add \"leaf:NODES\"") != std::string::npos);
   CHECK(complaint_about(line + "leaf:3 pod:4")
-            .starts_with("a pod of 4 nodes does not hold whole leaves of 3"));
+            .starts_with("a pod of 4 nodes cannot be divided into leaves of 3 nodes"));
   CHECK(complaint_about(line + "leaf:2 oversubscription:1,2").find("leaf:NODES pod:NODES") !=
         std::string::npos);
   CHECK(complaint_about(line + "placement:ordered").find("rail:NODES") != std::string::npos);

@@ -138,7 +138,7 @@ TEST_CASE("profiler trace: --iteration selects a step, and the last step has no 
   CHECK_FALSE(result.workload.iteration.has_value());
   CHECK(mentions(result.recognised, "ProfilerStep#2"));
   CHECK(trace_complaint(tiny_trace(), {.iteration = 2, .model = "", .gpu = ""})
-            .find("there is no iteration 2; 2 complete") != std::string::npos);
+            .find("there is no iteration 2; complete iterations: 2") != std::string::npos);
   CHECK(trace_complaint(tiny_trace(), {.iteration = -1, .model = "", .gpu = ""}) != "");
 }
 
