@@ -1,4 +1,4 @@
-"""python -m ddpsim: the program's commands, and `estimate`, which needs PyTorch and so is none of the program's.
+"""python -m ddpsim: the commands of the program, and also `estimate`. That one needs PyTorch, so the program lacks it.
 
 python -m ddpsim estimate train.py:build --gpu H100 -o workload.json
 python -m ddpsim simulate workload.json dgxh100

@@ -225,7 +225,7 @@ def _answered(kind: type[AnyAnswer], arguments: Arguments, **beside: Any) -> Any
 
 
 def _run_for_all_forms(arguments: Arguments) -> subprocess.CompletedProcess[str]:
-    if arguments.command == "import":  # it has no text or page
+    if arguments.command == "import":  # an import has no text or page
         return run(arguments.words(extra=("--json",)))
     forms = ["--json", f"--text={arguments.kept(_TEXT)}"]
     if arguments.command in _REPORTS:
@@ -236,8 +236,8 @@ def _run_for_all_forms(arguments: Arguments) -> subprocess.CompletedProcess[str]
 
 
 def _is_without_page(done: subprocess.CompletedProcess[str]) -> bool:
-    """Whether the program refused --report: there is no page for several workloads. It says so before it simulates
-    anything."""
+    """Whether the program refused --report: there is no page for several workloads. The program says so before
+    it simulates anything."""
     if done.returncode != UsageError.exit_code:
         return False
     return of_run(done.returncode, done.stdout, done.stderr).place == "--report"

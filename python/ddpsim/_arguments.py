@@ -37,7 +37,7 @@ class Arguments:
         self.asked_in = _here()
         if positionals and positionals[0] is None and any(value is not None for value in positionals):
             raise TypeError(f"{command}: the first argument is None. Pass a name, a path, a document or an answer")
-        # Answers among the arguments delete their files when they are deleted: keep them.
+        # Keep the arguments alive: an answer among them deletes its files when it is deleted.
         self._given = (*positionals, *options.values())
         self.inputs = [self._input(value) for value in positionals if value is not None]
         self.options: dict[str, list[str] | None] = {}  # None for a switch
@@ -59,7 +59,7 @@ class Arguments:
         return words + list(extra)
 
     def output(self, name: str) -> str:
-        """The path that `--output` names. If the caller named none, a file `name` in the temporary folder."""
+        """The path that `--output` names. If the caller named none, it is a file `name` in the temporary folder."""
         given = self.options.get("--output")
         if given:
             return given[0]

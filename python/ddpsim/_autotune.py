@@ -36,10 +36,10 @@ from ._ranks import Ranks
 from ._wrapper import Setting
 from .ddpsim_recorder import Recorder, ddp_options
 
-# Steps to skip after a wrapper was built. The first has provisional buckets; before the second, DDP rebuilds them in
-# the order in which gradients arrived.
+# Number of steps to skip after a wrapper was built. The first has provisional buckets. Before the second, DDP rebuilds
+# the buckets in the order in which gradients arrived.
 DISCARDED = 2
-# Sizes of the timed all-reduces in bytes. Sizes beyond that of all gradients are left out.
+# Sizes of the timed all-reduces in bytes. Sizes larger than all gradients together are left out.
 ALL_REDUCES = (4 << 10, 64 << 10, 1 << 20, 4 << 20, 25 << 20)
 REPETITIONS = 5
 FEWEST_SIZES = 3
@@ -49,8 +49,8 @@ EQUALLY_FAST = 1.02
 MEDIAN_ERROR = 1.2533
 # Fraction of the horizon's time that the search may cost.
 SHARE = 0.01
-# Time between two steps, in step times, from which it counts as a pause (evaluation, checkpoint) and not as a cost of
-# the search.
+# If the time between two steps is at least this many step times, it counts as a pause (evaluation, checkpoint) and not
+# as a cost of the search.
 PAUSE = 10.0
 # Fewest and most steps of one turn.
 FEWEST_STEPS, MOST_STEPS = 5, 30
@@ -137,7 +137,7 @@ def autotune(
 
     `spell`: returns the text that sets a `Setting` in the script or framework that starts this job.
 
-    `lists`: whether a bucket_cap_mb_list can be set there.
+    `lists`: whether a bucket_cap_mb_list can be set in that script or framework.
 
     `log`: called on rank 0 with the line that tells the result. By default the line is printed to stderr.
     """
@@ -304,7 +304,8 @@ class Autotuner:
                     yield
                 recorder.step()
         finally:
-            recorder._leave()  # removes its hooks if it did not end
+            # Removes the recorder's hooks if the recorder did not end by itself.
+            recorder._leave()
         document = recorder.document
         self._problem = recorder.problem or ""
         times = self._guarded(lambda: _times_of(document)) if document is not None else None
@@ -330,8 +331,8 @@ class Autotuner:
         )
 
     def _all_reduces(self) -> dict[int, float]:
-        """Time of an all-reduce by size, in microseconds. Measures sizes that buckets may have; costs a quarter of the
-        budget at most."""
+        """Time of an all-reduce by size, in microseconds. The sizes are those that buckets may have. The measurement
+        costs at most a quarter of the budget."""
         most = sum(
             parameter.numel() * parameter.element_size()
             for parameter in self.model.parameters()
@@ -358,8 +359,8 @@ class Autotuner:
         return options
 
     def _solved(self, evidence: Evidence) -> Generator[None, None, Optional[Proposal]]:
-        """The simulator's proposal. Rank 0 asks in a thread while training goes on; after about a second all ranks wait
-        for it."""
+        """The simulator's proposal. Rank 0 asks for it in a thread while training goes on. After about a second, all
+        ranks wait for the proposal."""
         answers: list[Proposal] = []
         asking = None
         if self._ranks.rank == 0:
@@ -438,7 +439,7 @@ class Autotuner:
         return close
 
     def _block(self, setting: Setting, steps: int) -> Generator[None, None, list[float]]:
-        """Seconds of each step under this setting, on its slowest rank."""
+        """Seconds of each step under this setting, on the rank that is slowest in that step."""
         if setting != self._setting:
             self._rewrap(setting)
             for _ in range(DISCARDED):

@@ -1,4 +1,4 @@
-"""python -m ddpsim estimate FILE:FUNCTION: the estimate of the module that a function of a script returns."""
+"""The command python -m ddpsim estimate FILE:FUNCTION. It estimates the module that FUNCTION of a script returns."""
 
 # pyright: basic, reportMissingImports=false
 
@@ -84,7 +84,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _module_and_inputs(text: str) -> tuple[Any, Any, Any]:
-    """What the function gives, called where tensors have no memory if that works."""
+    """Calls the function and returns its module, inputs and loss.
+
+    The call is tried first on the meta device, where tensors have no memory."""
     import torch
 
     path, colon, name = text.rpartition(":")
@@ -95,7 +97,7 @@ def _module_and_inputs(text: str) -> tuple[Any, Any, Any]:
         with torch.device("meta"):
             given = function()
     except Exception:
-        # Some modules compute with values while they are built.
+        # Some modules compute with values while they are built, which fails on the meta device.
         try:
             given = function()
         except Exception as error:

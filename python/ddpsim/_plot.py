@@ -63,7 +63,8 @@ def _step(answer: Drawn, axes: Axes) -> None:
 
 
 def _timeline(answer: Drawn, axes: Axes) -> None:
-    """One row for each track of each rank, one bar for each span. Collectives carry the number of their bucket."""
+    """Draws one row for each track of each rank, and one bar for each span. Bars of collectives show the number of
+    their bucket."""
     rows: list[str] = []
     colours: dict[str, str] = {}
     ranks = answer.document["ranks"]
@@ -110,8 +111,8 @@ def _kind(name: str) -> str:
 
 
 def _curve(answer: Drawn, axes: Axes) -> None:
-    """Step time by cap, as steps: all caps of one interval make the same buckets. Also the current step, the least gain
-    that can be measured, and the recommended cap."""
+    """Draws the step time by cap as a staircase, because all caps of one interval make the same buckets. Also draws the
+    current step time, the least gain that can be measured, and the recommended cap."""
     tuned = answer.document
     today = "today" if tuned.get("today") else "default"
     points = _with_first_bucket(tuned["curve"], tuned[today]["first_bucket_mb"])
@@ -178,7 +179,7 @@ def _cap_intervals(points: Sequence[Mapping[str, Any]]) -> tuple[list[float], li
 
 
 def _busbw(answer: Drawn, axes: Axes) -> None:
-    """Bus bandwidth by size with its 80 % interval."""
+    """Draws bus bandwidth by size, with its 80 % interval."""
     rows = [row for row in answer.document["rows"] if row["size_bytes"] > 0]
     sizes = [row["size_bytes"] / _MIB for row in rows]
     low, high = ([row["busbw_gbps"] * row["time_us"] / row[slow] for row in rows] for slow in ("high_us", "low_us"))
@@ -194,7 +195,7 @@ def _busbw(answer: Drawn, axes: Axes) -> None:
 
 
 def _speeds(answer: Drawn, axes: Axes) -> None:
-    """Training speed of each candidate, the fastest on top."""
+    """Draws the training speed of each candidate, with the fastest on top."""
     rows = [answer.document["rows"][index] for index in answer.document.get("by_speed") or ()]
     if not rows:
         raise Failure("plot() draws one workload, and this answer has several", "Use its `workloads` and `mix` instead")

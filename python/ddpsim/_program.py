@@ -48,7 +48,8 @@ def _installed() -> str:
 
 
 def run(arguments: Sequence[str], folder: str | None = None) -> subprocess.CompletedProcess[str]:
-    """Runs `ddpsim ARGUMENTS` in `folder`, by default the current one, and waits for its end. An interrupt ends it.
+    """Runs `ddpsim ARGUMENTS` in `folder`, by default the current one, and waits for its end. An interrupt ends the
+    program.
 
     Several threads may call this at once.
     """

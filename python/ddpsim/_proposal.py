@@ -1,4 +1,4 @@
-"""Asks the simulator which bucket caps might make a job faster. Rank 0 does, in a process of its own."""
+"""Asks the simulator which bucket caps might make a job faster. Rank 0 runs the simulator in a separate process."""
 
 # Type checkers read this without torch, whose types are incomplete.
 # pyright: basic, reportMissingImports=false
@@ -153,7 +153,7 @@ def _proposal(answer: Mapping[str, Any], evidence: Evidence, least_gain: float) 
 def _cap(value: Any) -> float:
     """Returns `value`. Raises ValueError if DistributedDataParallel would refuse it as a bucket cap.
 
-    Its own error would be raised on every rank and end the training.
+    DistributedDataParallel would raise its own error on every rank and end the training.
     """
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value * MIB < 2**63:
         raise ValueError(f"the simulator answered with a bucket cap of {ascii(value):.40} MiB")

@@ -18,7 +18,11 @@ import torch.distributed as dist
 
 
 class Ranks:
-    """All ranks of a process group. `group`: the wrapper's process group; `device`: the device of its parameters."""
+    """All ranks of a process group.
+
+    `group`: the process group of the DistributedDataParallel wrapper.
+    `device`: the device of the wrapper's parameters.
+    """
 
     def __init__(self, group: Any, device: torch.device) -> None:
         self.group, self.device = group, device
@@ -65,8 +69,8 @@ class Ranks:
         return torch.frombuffer(bytearray(pickle.dumps(value)), dtype=torch.uint8).to(self.device)
 
     def nodes(self) -> tuple[int, int]:
-        """The number of nodes, and of ranks on each. If nodes differ in ranks, each rank counts as a node of its
-        own."""
+        """The number of nodes, and of ranks on each node. If nodes have different numbers of ranks, each rank counts as
+        a node of its own."""
         names = self.gathered(socket.gethostname())
         counts = {names.count(name) for name in names}
         return (len(set(names)), counts.pop()) if len(counts) == 1 else (self.size, 1)
@@ -74,7 +78,8 @@ class Ranks:
     def all_reduce_us(self, size: int, repetitions: int) -> list[float]:
         """Times of `repetitions` all-reduces of `size` bytes of float32, each on its slowest rank, in microseconds.
 
-        Two more run first and are not measured. Returns an empty list if a rank has no memory for the tensor.
+        Two more all-reduces run first and are not measured. Returns an empty list if a rank has no memory for the
+        tensor.
         """
         try:
             tensor = torch.zeros(max(1, size // 4), device=self.device)

@@ -58,7 +58,8 @@ def is_truth(value: Any) -> bool:
 
 
 def is_one(value: Any) -> bool:
-    """Whether `value` is a single value. NumPy's numbers have `ndim` 0, its arrays and the columns of pandas more."""
+    """Whether `value` is a single value. NumPy's numbers have `ndim` 0. NumPy's arrays and the columns of pandas have
+    a larger `ndim`."""
     return (
         isinstance(value, (str, bytes, Mapping, Record, os.PathLike))
         or not hasattr(value, "__iter__")

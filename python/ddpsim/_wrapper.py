@@ -170,18 +170,18 @@ def _told(ddp: DistributedDataParallel) -> dict[str, Any]:
         value = getattr(ddp, name, parameter.default)
         if value is not parameter.default and value != parameter.default:
             told[name] = value
-    if "forward_sync_buffers" in told:  # its name in 2.13, the other is deprecated
+    if "forward_sync_buffers" in told:  # the name in 2.13; the other is deprecated
         told.pop("broadcast_buffers", None)
     elif hasattr(ddp, "forward_sync_buffers"):
         told.pop("broadcast_buffers", None)
     if "init_sync" in inspect.signature(DistributedDataParallel.__init__).parameters:
-        told["init_sync"] = False  # all ranks already hold the same
+        told["init_sync"] = False  # all ranks already hold the same values
     return told
 
 
 def _buffers_to_keep(ddp: DistributedDataParallel, told: dict[str, Any]) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """Buffers that may differ between ranks, with a copy of each. Before PyTorch had `init_sync`, the constructor of
-    the wrapper overwrites them with those of rank 0."""
+    """Buffers that may differ between ranks, with a copy of each. In versions of PyTorch without `init_sync`, the
+    constructor of the wrapper overwrites these buffers with the buffers of rank 0."""
     if "init_sync" in told or getattr(ddp, "broadcast_buffers", True) and ddp.require_forward_param_sync:
         return []
     return [(buffer, buffer.detach().clone()) for buffer in ddp.module.buffers()]
