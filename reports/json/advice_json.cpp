@@ -12,7 +12,8 @@ const Described<AdviceReport>& described_advice() {
   using Report = AdviceReport;
   static const auto context = [](const Report& of) -> const ReportContext& { return of.context; };
   static const auto described =
-      Described<Report>("AdviseResult", "every setting of DDP and NCCL, best first")
+      Described<Report>("AdviseResult",
+                        "changes of DDP and NCCL settings, largest expected gain first")
           .constant("schema", "ddpsim.advice/1", "which document this is")
           .members_of(context, described_setting())
           .object(
