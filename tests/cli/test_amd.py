@@ -11,7 +11,7 @@ MI300X = "node:1 gpu:8xMI300X xgmi:7x64GBps"
 MI250X = "node:1 gpu:2xMI250X xgmi:4x50GBps"
 H100 = "node:1 gpu:8xH100 nvswitch:450GBps"
 WORDS = "NCCL's tables for sm_90 are used instead of RCCL's"
-DIES = "each of the two dies (GCDs) of a card is a GPU"
+DIES = "Each of the two dies (GCDs) of a card counts as a GPU"
 
 
 def commands(cluster, gpu):

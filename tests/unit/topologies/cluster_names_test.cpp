@@ -77,7 +77,7 @@ TEST_CASE("cluster names: texts that can only mean a cluster") {
   }
 }
 
-TEST_CASE("cluster names: " : spec " may occur once and drops the calibration") {
+TEST_CASE("cluster names: `:spec` may occur once and drops the calibration") {
   CHECK(load_cluster({"dgx1v", {}, {}}).calibration == nullptr);
   const std::vector<BundledCluster> all = bundled_clusters();
   const auto calibrated = std::ranges::find_if(
