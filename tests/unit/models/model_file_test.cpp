@@ -80,7 +80,7 @@ Workload estimated(const std::string& line, const std::string& document) {
 }
 
 /// A linear of 4 by 2 with a ReLU; `more` goes into its first layer.
-std::string small(const std::string& more = "", const std::string& outside = "") {
+std::string small_module(const std::string& more = "", const std::string& outside = "") {
   return R"({"schema":"ddpsim.model/1","sample":"other","batch":8,"parameters":[{"name":"w","shape":[2,4]}],"layers":[{"name":"fc","kind":"linear","parameters":[0],"weights":8,"product":{"in":4,"out":2,"positions_in":1,"out_height":1})" +
          more + R"(},{"name":"relu","kind":"elementwise","forward_elements":4}])" + outside + "}";
 }
@@ -145,21 +145,21 @@ TEST_CASE("model file: convolutions in channels_last are not copied into another
 }
 
 TEST_CASE("model file: an optimizer of its own takes its passes, fused in fewer kernels") {
-  const Workload adam = estimated("m.json@A100", small("", R"(,"optimizer":"adamw")"));
+  const Workload adam = estimated("m.json@A100", small_module("", R"(,"optimizer":"adamw")"));
   CHECK(adam.launches->optimizer == 7);
-  CHECK(estimated("m.json@A100", small("", R"(,"optimizer":"sgd")")).launches->optimizer == 3);
-  CHECK(estimated("m.json@A100", small("", R"(,"optimizer":"adamw","fused_optimizer":true)"))
+  CHECK(estimated("m.json@A100", small_module("", R"(,"optimizer":"sgd")")).launches->optimizer == 3);
+  CHECK(estimated("m.json@A100", small_module("", R"(,"optimizer":"adamw","fused_optimizer":true)"))
             .launches->optimizer == 1);
 }
 
 TEST_CASE("model file: a half-precision parameter keeps its type in every precision") {
-  std::string text = small();
+  std::string text = small_module();
   text.replace(text.find(R"("shape")"), 7, R"("dtype":"bfloat16","shape")");
   CHECK(estimated("m.json@A100:fp32", text).parameters.front().dtype == Dtype::bfloat16);
 }
 
 TEST_CASE("model file: notes of the trace are kept") {
-  const Workload workload = estimated("m.json@A100", small("", R"(,"notes":["one","two"])"));
+  const Workload workload = estimated("m.json@A100", small_module("", R"(,"notes":["one","two"])"));
   bool found = false;
   for (const auto& [key, value] : workload.provenance)
     if (key == kTraceNoteMark) found = value == "one; two";
@@ -174,17 +174,17 @@ TEST_CASE("model file: a bad file gets one message with place and remedy") {
   const Bad all[] = {
       {R"({"schema":"ddpsim.model/2"})", "m.json:/schema: \"ddpsim.model/2\" is another version"},
       {R"({"name":"x"})", "missing \"schema\""},
-      {small(R"(,"parameters":[1])"), "appears twice"},
-      {small(R"(,"sizes":1)"), "m.json:/layers/0/sizes"},
-      {small(R"(,"inputs":-1)"), "m.json:/layers/0/inputs"},
-      {small(R"(,"kept_elements":1000000000001)"), "m.json:/layers/0/kept_elements"},
-      {small("", R"(,"blocks":[{"first":0,"last":3}])"), "m.json:/blocks/0/last"},
-      {small("", R"(,"blocks":[{"first":1,"last":2},{"first":1,"last":2}])"),
+      {small_module(R"(,"parameters":[1])"), "appears twice"},
+      {small_module(R"(,"sizes":1)"), "m.json:/layers/0/sizes"},
+      {small_module(R"(,"inputs":-1)"), "m.json:/layers/0/inputs"},
+      {small_module(R"(,"kept_elements":1000000000001)"), "m.json:/layers/0/kept_elements"},
+      {small_module("", R"(,"blocks":[{"first":0,"last":3}])"), "m.json:/blocks/0/last"},
+      {small_module("", R"(,"blocks":[{"first":1,"last":2},{"first":1,"last":2}])"),
        "m.json:/blocks/1/first"},
-      {small("", R"(,"checkpointed":true)"), "m.json:/checkpointed: there are no blocks"},
-      {small("", R"(,"buffers":[{"dtype":"float99","bytes":1,"tensors":1}])"),
+      {small_module("", R"(,"checkpointed":true)"), "m.json:/checkpointed: there are no blocks"},
+      {small_module("", R"(,"buffers":[{"dtype":"float99","bytes":1,"tensors":1}])"),
        "\"float99\" is no dtype"},
-      {small("", R"(,"optimizer":"lion")"), "m.json:/optimizer"},
+      {small_module("", R"(,"optimizer":"lion")"), "m.json:/optimizer"},
       {R"({"schema":"ddpsim.model/1","sample":"other","batch":1,"parameters":[{"name":"w","shape":[1]},{"name":"w","shape":[1]}],"layers":[]})",
        "m.json:/parameters/1: \"w\" is another parameter's name too"},
       {R"({"schema":"ddpsim.model/1","sample":"other","batch":1,"parameters":[{"name":"w","shape":[1]}],"layers":[]})",
@@ -203,7 +203,7 @@ TEST_CASE("model file: a bad file gets one message with place and remedy") {
 }
 
 TEST_CASE("model file: told apart from a config.json by its first words") {
-  CHECK(is_model_file(small()));
+  CHECK(is_model_file(small_module()));
   CHECK(is_model_file(R"({"schema":"ddpsim.model/7"})"));
   CHECK_FALSE(is_model_file(R"({"model_type":"gpt2"})"));
 }
