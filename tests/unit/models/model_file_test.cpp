@@ -74,7 +74,7 @@ std::string text_of(const Model& model) {
       fmt::join(layers, ","), fmt::join(blocks, ","));
 }
 
-Workload estimated(const std::string& line, const std::string& document) {
+Workload estimated_module(const std::string& line, const std::string& document) {
   return estimate_workload(parse_estimate_spec(line, parse_model_file(document, "m.json")),
                            find_gpu("A100").value());
 }
@@ -98,7 +98,7 @@ TEST_CASE("model file: a catalogue model written as one is estimated as before")
       const Model model = find_model(name).value();
       const Workload known = estimate_workload(
           parse_estimate_spec(std::string(name) + "@A100" + options), find_gpu("A100").value());
-      const Workload read = estimated(std::string("m.json@A100") + options, text_of(model));
+      const Workload read = estimated_module(std::string("m.json@A100") + options, text_of(model));
       CHECK(read.forward == known.forward);
       CHECK(read.backward == known.backward);
       CHECK(read.optimizer == known.optimizer);
@@ -117,12 +117,12 @@ TEST_CASE("model file: a catalogue model written as one is estimated as before")
 TEST_CASE("model file: blocks can be checkpointed, and are where the module does so itself") {
   const Model model = find_model("gpt2").value();
   std::string text = text_of(model);
-  const Workload plain = estimated("m.json@A100:b4", text);
-  const Workload full = estimated("m.json@A100:b4:ckpt=full", text);
+  const Workload plain = estimated_module("m.json@A100:b4", text);
+  const Workload full = estimated_module("m.json@A100:b4:ckpt=full", text);
   CHECK(full.activations->bytes < plain.activations->bytes);
   text.insert(text.size() - 1, R"(,"checkpointed":true)");
-  CHECK(estimated("m.json@A100:b4", text).backward == full.backward);
-  CHECK(estimated("m.json@A100:b4:ckpt=none", text).backward == plain.backward);
+  CHECK(estimated_module("m.json@A100:b4", text).backward == full.backward);
+  CHECK(estimated_module("m.json@A100:b4:ckpt=none", text).backward == plain.backward);
 }
 
 TEST_CASE("model file: what a line cannot choose for a trace is refused") {
@@ -138,28 +138,32 @@ TEST_CASE("model file: what a line cannot choose for a trace is refused") {
 
 TEST_CASE("model file: convolutions in channels_last are not copied into another layout") {
   Model model = find_model("resnet50").value();
-  const Workload usual = estimated("m.json@A100:b32:amp", text_of(model));
+  const Workload usual = estimated_module("m.json@A100:b32:amp", text_of(model));
   for (Layer& layer : model.layers) layer.channels_last = layer.kind == LayerKind::convolution;
-  const Workload last = estimated("m.json@A100:b32:amp", text_of(model));
+  const Workload last = estimated_module("m.json@A100:b32:amp", text_of(model));
   CHECK(*last.forward < *usual.forward);
 }
 
 TEST_CASE("model file: an optimizer of its own takes its passes, fused in fewer kernels") {
-  const Workload adam = estimated("m.json@A100", small_module("", R"(,"optimizer":"adamw")"));
+  const Workload adam =
+      estimated_module("m.json@A100", small_module("", R"(,"optimizer":"adamw")"));
   CHECK(adam.launches->optimizer == 7);
-  CHECK(estimated("m.json@A100", small_module("", R"(,"optimizer":"sgd")")).launches->optimizer == 3);
-  CHECK(estimated("m.json@A100", small_module("", R"(,"optimizer":"adamw","fused_optimizer":true)"))
+  CHECK(estimated_module("m.json@A100", small_module("", R"(,"optimizer":"sgd")"))
+            .launches->optimizer == 3);
+  CHECK(estimated_module("m.json@A100",
+                         small_module("", R"(,"optimizer":"adamw","fused_optimizer":true)"))
             .launches->optimizer == 1);
 }
 
 TEST_CASE("model file: a half-precision parameter keeps its type in every precision") {
   std::string text = small_module();
   text.replace(text.find(R"("shape")"), 7, R"("dtype":"bfloat16","shape")");
-  CHECK(estimated("m.json@A100:fp32", text).parameters.front().dtype == Dtype::bfloat16);
+  CHECK(estimated_module("m.json@A100:fp32", text).parameters.front().dtype == Dtype::bfloat16);
 }
 
 TEST_CASE("model file: notes of the trace are kept") {
-  const Workload workload = estimated("m.json@A100", small_module("", R"(,"notes":["one","two"])"));
+  const Workload workload =
+      estimated_module("m.json@A100", small_module("", R"(,"notes":["one","two"])"));
   bool found = false;
   for (const auto& [key, value] : workload.provenance)
     if (key == kTraceNoteMark) found = value == "one; two";
