@@ -132,7 +132,7 @@ std::string matrix(const NodeType& type, const TerminalStyle& style) {
   const ConnectionMatrix matrix =
       of_first_host(connection_matrix(type.graph, type.gpu.vendor), type);
   if (matrix.devices.size() > kWidestMatrix) {
-    return fmt::format(" {} devices are too many to print; --json has them all\n",
+    return fmt::format("  {} devices are too many to print; --json has them all\n",
                        matrix.devices.size());
   }
   std::vector<Column> columns = {{""}};
@@ -295,15 +295,15 @@ std::string topo_text(const TopoReport& report, const TerminalStyle& style) {
             matrix(type, style);
     text += heading(alike ? "node 0 (all are equal)" : "node" + who, style);
     if (type.pcie_assumed)
-      text +=
-          dim(" PCIe layout assumed, as in most such servers; a topology file would tell\n", style);
+      text += dim("  PCIe layout assumed, as in most such servers; a topology file would tell\n",
+                  style);
     text += draw_node(type.graph, style, type.gpu.vendor, type.hosts);
   }
   text += heading("channels", style) + channels(topology, style);
   text += bottleneck_text(report, style);
   if (topology.cluster.degraded_links > 0)
     text +=
-        fmt::format("\n {} slower than its rate: every channel that uses it waits\n",
+        fmt::format("\n  {} slower than its rate: every channel that uses it waits\n",
                     counted(static_cast<std::uint64_t>(topology.cluster.degraded_links), "link"));
   return text;
 }

@@ -180,7 +180,7 @@ TEST_CASE("calibrate: logs that cannot be fitted are refused with the reason") {
   CHECK(mentions(complaint({nowhere}), "FILE@NODESxGPUS"));
   MeasuredLog other_gpu = measured({2, 4});
   other_gpu.gpu = "Tesla V100-SXM2-16GB";
-  CHECK(mentions(complaint({other_gpu}), "V100, where the cluster has A100"));
+  CHECK(mentions(complaint({other_gpu}), "V100, but the cluster has A100"));
 }
 
 TEST_CASE("calibrate: logs of one job shape that contradict each other") {

@@ -104,7 +104,7 @@ TEST_CASE("health: a fault that explains the times is named") {
     const Cluster tcpx = parse_cluster_line(line + "tcpx");
     MeasuredLog log = as_modelled(parse_cluster_line(line + "tcp"), tuning, 1);
     CHECK(
-        mentions(fault(tcpx, log), "the GPUDirect-TCPX plugin or driver was probably not loaded"));
+        mentions(fault(tcpx, log), "The GPUDirect-TCPX plugin or driver was probably not loaded"));
     log.transport = "NET/Socket";
     CHECK(mentions(fault(tcpx, log), "NCCL used TCP"));
   }
@@ -177,7 +177,7 @@ TEST_CASE("health: NCCL's own choice is compared with ours") {
   MeasuredLog log = as_modelled(cluster, tuning, 1);
   const auto ours = select_algorithm(CollectiveKind::all_reduce, Bytes(1024), cluster, tuning);
   log.decisions.push_back({Bytes(1024), ours.algorithm, ours.protocol, ours.channels});
-  CHECK(mentions(health(log, cluster, tuning).notes.front(), "as expected at all 1 sizes"));
+  CHECK(mentions(health(log, cluster, tuning).notes.front(), "as expected at all 1 logged sizes"));
   log.decisions.push_back({Bytes(2048), Algorithm::collnet_chain, Protocol::simple, {}});
   const std::string note = health(log, cluster, tuning).notes.front();
   CHECK(mentions(note, "differently than expected at 1 of 2 logged sizes"));
@@ -263,7 +263,7 @@ TEST_CASE("health: every message, by the real machine and the stated one") {
        "node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:tcp", 1, "NET/Socket",
        "4.916 | NCCL used TCP (NET/Socket), although the cluster has EFA; its plugin or driver "
        "was not loaded | large sizes take 4.9 times what the cluster should (busbw 33.21 GB/s at "
-       "best); TCP sockets would take no longer. The EFA plugin or driver was probably not "
+       "best). TCP sockets would take no longer. The EFA plugin or driver was probably not "
        "loaded, or the link is slower than stated. Look for \"NET/Socket\" with NCCL_DEBUG=INFO. "
        "Or are its sizes in elements of 4 bytes instead of bytes?"},
       {"node:2 gpu:8xA100 nvswitch:300GBps nic:8x200Gbps:ib",

@@ -102,7 +102,7 @@ TEST_CASE("environment: threads of all ranks of a node against its cores") {
   REQUIRE(findings.size() == 1);
   CHECK(findings[0].what == CauseClass::host_threads);
   CHECK(mentions(findings[0].says, "each of 8 ranks starts a thread for each of 64 cores"));
-  CHECK(mentions(findings[0].says, "set it to 8 or less"));
+  CHECK(mentions(findings[0].says, "Set it to 8 or less"));
   findings = problems_of(node + "OMP_NUM_THREADS=16\n");
   REQUIRE(findings.size() == 1);
   CHECK(mentions(findings[0].says, "128 threads for 64 cores"));
@@ -129,7 +129,7 @@ TEST_CASE("environment: threads of all ranks of a node against its cores") {
 
 TEST_CASE("environment: cores that a rank may run on, as /proc lists them") {
   REQUIRE(problems_of("cores=64\nCpus_allowed_list=5\n").size() == 1);
-  CHECK(mentions(problems_of("cores=64\nCpus_allowed_list=5\n")[0].says, "on 1 of 64 cores"));
+  CHECK(mentions(problems_of("cores=64\nCpus_allowed_list=5\n")[0].says, "on only 1 of 64 cores"));
   CHECK(problems_of("cores=64\nCpus_allowed_list=0,8\n").size() == 1);
   CHECK(problems_of("cores=64\nCpus_allowed_list=0,4,8\n").empty());
   CHECK(problems_of("cores=8\nCpus_allowed_list=0,4\n").size() == 1);  // a quarter of the node

@@ -249,7 +249,7 @@ TEST_CASE("nodes that differ: GPUs, driver, power limit, MTU") {
   const std::vector<Finding> findings = find_problems(read_evidence(texts));
   REQUIRE(kinds_of(findings) == Kinds{CauseClass::unequal_nodes, CauseClass::mtu_unequal});
   CHECK(mentions(findings[0].says, "1x NVIDIA A100-SXM4-80GB (1 node, n1)"));
-  CHECK(mentions(findings[1].says, "eth0 has an MTU of 1500 bytes on n1, and 9000"));
+  CHECK(mentions(findings[1].says, "eth0 has an MTU of 1500 bytes on n1, but 9000"));
   CHECK(findings[1].place.starts_with("n1.txt:"));
 }
 

@@ -121,7 +121,7 @@ TEST_CASE("requests: ranks with different numbers of batches") {
   CHECK(uneven([](JobRequest&) {}) == "");
   CHECK(uneven([](JobRequest& request) {
           request.data.set = DataSet{.size = 10};
-        }).starts_with("--uneven-inputs: of --dataset-size"));
+        }).starts_with("--uneven-inputs: with --dataset-size"));
   CHECK(named([](auto& ddp) { ddp.sync_batchnorm = true; }) == "--sync-batchnorm");
   CHECK(named([](auto& ddp) { ddp.static_graph = true; }) == "--static-graph");
   CHECK(named([](auto& ddp) { ddp.process_groups = 2; }) == "--process-groups");
@@ -215,8 +215,8 @@ TEST_CASE("requests: options that vary from step to step need several steps") {
   const auto stagger = [](VariationRequest& variation) {
     variation.ranks.stagger = Duration::milliseconds(5);
   };
-  CHECK(over(0, jitter).starts_with("--jitter: draws"));
-  CHECK(over(0, stagger).starts_with("--stagger: shows"));
+  CHECK(over(0, jitter).starts_with("--jitter: it draws"));
+  CHECK(over(0, stagger).starts_with("--stagger: it shows"));
   CHECK(over(1, jitter) == "");
   CHECK(over(1, stagger) == "");
   const auto slowdown = [](VariationRequest& variation) { variation.rank_slowdown = 0; };
@@ -224,7 +224,7 @@ TEST_CASE("requests: options that vary from step to step need several steps") {
   CHECK(over(0, [&](VariationRequest& variation) {
           slowdown(variation);
           variation.gpu_spread = 0;
-        }).starts_with("--rank-slowdown: stands for"));
+        }).starts_with("--rank-slowdown: it includes"));
 }
 
 TEST_CASE("requests: options that the NCCL version lacks, stated or shipped with PyTorch") {

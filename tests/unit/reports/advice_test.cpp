@@ -127,7 +127,7 @@ TEST_CASE("advice page: a setting that may save nothing is printed with its uppe
   const std::string text = advice_text(sample::advised(some), {});
   CHECK(
       text.starts_with("Keep the current settings until you have measured: graphs may save up to "
-                       "160 ms of 320 ms, but the profiler may have made these waits."));
+                       "160 ms of 320 ms, but the profiler may have caused these waits."));
   CHECK(text.find("graphs (up to 160 ms)") != std::string::npos);
 }
 

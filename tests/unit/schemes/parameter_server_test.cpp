@@ -384,7 +384,7 @@ TEST_CASE("parameter_server: settings that cannot be simulated are refused") {
   };
   CHECK(why({.host = true}, workers(2)).find("servers=host") != std::string::npos);
   CHECK(why({.host = true}, small::node(2)) == "");
-  CHECK(why({.servers = 3}, workers(2)).find("add colocated=false") != std::string::npos);
+  CHECK(why({.servers = 3}, workers(2)).find("Add colocated=false") != std::string::npos);
   CHECK(why({.servers = 3, .colocated = false}, workers(2)) == "");
   CHECK(why({.servers = 2000, .colocated = false}, workers(2)).find("at most 1024") !=
         std::string::npos);

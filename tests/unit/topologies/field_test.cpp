@@ -121,7 +121,7 @@ TEST_CASE("NCCL topology XML: the PCI device id overrides sm, and the user's wor
   CHECK(mentions(joined_lines(other.doubts), "A100-40GB by their PCI device id, but"));
   const std::string unknown = system_xml(2, R"(vendor="0x10de" device="0x2abc")", kDumpedGpu);
   CHECK(mentions(joined_lines(parse_nccl_xml(unknown, "t.xml", {}).doubts),
-                 "taken for A100 by sm=\"80\""));
+                 "A100 is assumed because of sm=\"80\""));
   const std::string none = system_xml(2, "", kDumpedGpu);
   CHECK(mentions(joined_lines(parse_nccl_xml(none, "t.xml", {}).doubts), "A800, A30"));
   const std::string missing = system_xml(2, R"(vendor="0x10de" device="0x29bc")", kDumpedGpu);
@@ -133,7 +133,7 @@ TEST_CASE("NCCL_TOPO_FILE: is not read as a PCIe machine without a note") {
   const std::string eight = system_xml(8, kA100Ids, "");
   const Topology usual = described_machine(eight, "");
   CHECK(usual.cluster.intra.kind == IntraKind::nvswitch);
-  CHECK(mentions(joined_lines(usual.cluster.doubts), "nvswitch:300GBps is taken"));
+  CHECK(mentions(joined_lines(usual.cluster.doubts), "assuming nvswitch:300GBps"));
   const Topology stated = described_machine(eight, "nvswitch:200GBps nic:8x200Gbps:ib");
   CHECK(stated.cluster.intra.per_gpu.gigabytes_per_second() == doctest::Approx(200));
   CHECK(stated.cluster.doubts.empty());

@@ -33,7 +33,7 @@ TEST_CASE("plausible: a wrong unit is questioned for the value it changed") {
   CHECK(asks(kV100 + "nic:4x100Gbps:ib latency:12ms", "Was 12us meant?"));
   CHECK(asks(kV100 + "nic:4x100Gbps:ib latency:5ns", "Was 5us meant?"));
   CHECK(asks("node:2 gpu:8xA100 nvswitch:300Gbps nic:8x200Gbps:ib",
-             "an NVSwitch of 37.5 GB/s (300 Gb/s) per GPU is slower than the first one's 150 GB/s: "
+             "an NVSwitch of 37.5 GB/s (300 Gb/s) per GPU is slower than the first one's 150 GB/s. "
              "Was GBps meant"));
   CHECK(asks("gpu:2xV100 node:1 nvlink:2x50Gbps:pair", "NVLink of 12.5 GB/s"));
   CHECK(asks("node:1 gpu:4xV100 pcie:12Gbps", "Was GBps meant"));

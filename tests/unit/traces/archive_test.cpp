@@ -114,7 +114,7 @@ TEST_CASE("workload of an archive: the traces of several ranks are joined") {
                  "traces/again.json: this trace is from rank 1, but so is traces/rank1.json"));
   CollectedJob unnamed(2, {0});
   unnamed.add(ArchiveKind::trace, "traces/other.json", trace_of_rank(1, 2));
-  CHECK(mentions(unnamed.complaint(), "the manifest does not say which rank it is from"));
+  CHECK(mentions(unnamed.complaint(), "its manifest does not say which rank this one is from"));
 }
 
 TEST_CASE("workload of an archive: versions are the job's, not those of the collecting Python") {

@@ -68,7 +68,7 @@ TEST_CASE("DDP log: shapes come from the only model that fills the logged bucket
   CHECK(workload.backward->duration == 190_ms);
   REQUIRE(workload.backward->ready.size() == 62);
   CHECK(workload.parameters[workload.backward->ready.front().parameter].name == "fc.bias");
-  CHECK(mentions(result.warnings, "as in the bundled resnet18-v100-b256, an assumption"));
+  CHECK(mentions(result.warnings, "as in the bundled resnet18-v100-b256. This assumption"));
   const Workload recorded = bundled_workload("resnet18-v100-b256").value();
   const auto share = [](const Workload& of, std::size_t k) {
     return of.backward->ready[k].at / of.backward->duration;
@@ -114,7 +114,7 @@ TEST_CASE("DDP log: another model, half precision, no model") {
   CHECK(unknown.workload.parameter_order == ParameterOrder::definition);
   CHECK(unknown.workload.backward->ready[0].parameter == 2);
   CHECK(unknown.workload.backward->ready[0].at == 3_ms);
-  CHECK(mentions(unknown.warnings, "spread evenly over backward, an assumption"));
+  CHECK(mentions(unknown.warnings, "spread evenly over backward. This assumption"));
   CHECK(mentions(unknown.warnings, "--model"));
 }
 

@@ -87,5 +87,5 @@ TEST_CASE("DDP logging data: a truncated printout is refused") {
   const auto refusal = complaint_of(
       [&] { read_printed_ddp_log(kPrinted.substr(0, kPrinted.size() - 20), "ddp.txt"); });
   CHECK(mentions(refusal, "line 1"));
-  CHECK(mentions(refusal, "have no end"));
+  CHECK(mentions(refusal, "has no end"));
 }

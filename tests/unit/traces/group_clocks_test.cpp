@@ -270,7 +270,7 @@ TEST_CASE("rank group: a rank on another GPU is reported, and warnings name thei
   ranks[0].imported.warnings = {"early", "early"};
   ranks[2].imported.warnings = {"early"};
   const auto warnings = join_ranks(std::move(ranks)).warnings;
-  CHECK(mentions(warnings, "rank 2 ran on A100, rank 0 on V100"));
+  CHECK(mentions(warnings, "rank 2 ran on A100, but rank 0 on V100"));
   CHECK(mentions(warnings, "ranks 0, 2: early"));
 }
 

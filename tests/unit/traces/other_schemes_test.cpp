@@ -48,7 +48,7 @@ TEST_CASE(
   CHECK(mentions(scheme_refusal({"_reduce_scatter_base", "all_gather"}),
                  "as by ZeRO 1 or 2 or Megatron-LM's distributed optimizer"));
   CHECK(mentions(scheme_refusal({"reduce_scatter_tensor", "allreduce"}),
-                 "1 reduce-scatter a step beside 1 all-reduce in backward: gradients are sharded "
+                 "1 reduce-scatter a step and 1 all-reduce in backward: gradients are sharded "
                  "within a group and all-reduced between groups, as by hybrid FSDP (HSDP)"));
   CHECK(mentions(scheme_refusal({"allreduce", "_allgather_base"}),
                  "1 all-gather after backward: each rank updates its own part of the parameters"));

@@ -131,7 +131,7 @@ TEST_CASE("parameters: names and shapes come from a bundled model, types from th
   CHECK(mentions(reduced.recognised, "and the recorded buckets end exactly at them"));
   for (const Parameter& parameter : reduced.workload.parameters)
     CHECK(parameter.dtype == Dtype::float16);
-  CHECK(mentions(reduced.warnings, "if it is float32, fp16_compress_hook was on"));
+  CHECK(mentions(reduced.warnings, "If it is float32, fp16_compress_hook was on"));
   const Imported asked = alexnet_trace(false, {4'097'000, kAlexNet - 4'097'000},
                                        {.model = "alexnet"}, {}, {.reduced = "Half"});
   CHECK_FALSE(mentions(asked.warnings, "bucket bytes do not fit"));

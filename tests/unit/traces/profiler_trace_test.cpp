@@ -129,7 +129,7 @@ TEST_CASE("profiler trace: the size of the all-reduces reveals a compression hoo
   CHECK_FALSE(mentions(half.recognised, "hook was on"));
   const Imported unknown = imported(without_shapes);
   CHECK_FALSE(unknown.workload.recorded_with.wire);
-  CHECK(mentions(unknown.warnings, "if it is float32, fp16_compress_hook was on"));
+  CHECK(mentions(unknown.warnings, "If it is float32, fp16_compress_hook was on"));
 }
 
 TEST_CASE("profiler trace: --iteration selects a step, and the last step has no period") {

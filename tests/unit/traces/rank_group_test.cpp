@@ -165,7 +165,7 @@ TEST_CASE("rank group: missing ranks are named, and the lowest available rank re
   CHECK(
       mentions(joined.recognised, "transfer at most 15.0 us; of those given rank 2 arrived last"));
   CHECK(mentions(joined.recognised, "of which at most 15.0 us were transfer and at least "));
-  CHECK(mentions(joined.recognised, "waits of these ranks: at least 0.0 us"));
+  CHECK(mentions(joined.recognised, "Waits of these ranks: at least 0.0 us"));
 }
 
 TEST_CASE("rank group: traces without rank numbers are numbered as given, with a warning") {
@@ -258,7 +258,7 @@ TEST_CASE("rank group: inputs that do not belong together are refused with file 
   add(0, end_ns + 1'000'000, end_ns + 1'010'000);
   add(1, end_ns + 1'000'000, end_ns + 1'010'000);
   add(2, end_ns + 9'000'000, end_ns + 9'010'000);
-  CHECK(complaint(std::move(ranks)).find("it is from another step than the other inputs") !=
+  CHECK(complaint(std::move(ranks)).find("this trace is from another step than the other inputs") !=
         std::string::npos);
 }
 

@@ -152,7 +152,7 @@ TEST_CASE("ranks in a workload file: each wrong list gets its message") {
       {ranks_with("\"at_us\": 17.25", "\"at_us\": -1", kSecond), "is negative"},
       {ranks_with("-4", "-4, 5", kSecond), "2 times for 1 entries"},
       {ranks_with("\"world_size\": 2", "\"world_size\": 3", kSecond),
-       "recorded with world size 3, /ranks/0 with 2"},
+       "recorded with world size 3, but /ranks/0 with 2"},
       {ranks_with("\"world_size\": 2", "\"world_size\": -1", kSecond), "/recorded_with/world_size"},
       {ranks_with("\"bytes\": 16", "\"bytes\": 12", kSecond),
        "this rank has 1 collectives that differ from the 1"},

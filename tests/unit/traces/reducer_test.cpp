@@ -135,7 +135,7 @@ TEST_CASE("compression: buckets count gradients, and collectives count the bytes
                  "a compression hook was on (bf16_compress_hook): the all-reduces carry bfloat16, "
                  "the gradients are wider; to simulate it as it ran, pass --comm-hook bf16"));
   const Imported unknown = before_hooks().all_reduce(125, 200, 220, 8, "BFloat16").import();
-  CHECK(mentions(unknown.warnings, "if it is float32, bf16_compress_hook was on"));
+  CHECK(mentions(unknown.warnings, "If it is float32, bf16_compress_hook was on"));
 }
 
 TEST_CASE("compression: all-reduces or gradients of two types show nothing") {

@@ -60,5 +60,5 @@ TEST_CASE("timeline file: errors are refused with their place") {
             .find("/ranks/0/spans/0/parameters/count") != std::string::npos);
   CHECK(timeline_refusal(R"({"schema": "ddpsim.timeline/1", "ranks": [{"rank": 0, "spans": []},
                                                              {"rank": 0, "spans": []}]})")
-            .find("here twice") != std::string::npos);
+            .find("appears twice") != std::string::npos);
 }

@@ -336,7 +336,8 @@ TEST_CASE("workload file: a GPU is not busy longer than the window, and a step t
   CHECK(workload_complaint(workload_with(other + "89}")) ==
         "w.json:/steps: take 90 to 110 us, but the iteration takes 89 us. The iteration must be "
         "one of these steps");
-  CHECK(mentions(workload_complaint(workload_with(other + "111}")), "the iteration 111 us"));
+  CHECK(mentions(workload_complaint(workload_with(other + "111}")),
+                 "but the iteration takes 111 us"));
   CHECK(parse_workload(workload_with(other + "110}"), "w.json").steps.size() == 2);
 }
 
