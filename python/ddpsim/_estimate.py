@@ -14,7 +14,11 @@ from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
 
 import torch
 
-from ._errors import Failure, UsageError
+from ._errors import Failure, InputError, UsageError
+
+if tuple(int(part) for part in torch.__version__.split(".")[:2]) < (2, 4):
+    raise Failure(f"estimate needs PyTorch 2.4 or later, and this is {torch.__version__}", "Run pip install -U torch")
+
 from ._fake_step import Step, take_step
 from ._model_document import document_of
 
@@ -54,6 +58,7 @@ def trace_model(
     if first is None:
         raise UsageError("inputs hold no tensor", "Pass what the module is called with: a tensor, a tuple or a mapping")
     samples = batch or (first.shape[0] if first.dim() else 1)
+    _require_dense(module)
     if samples < 1:
         raise UsageError(f"a batch of {samples} samples", "Pass inputs of one sample or more")
     step = take_step(module, args, kwargs, loss or _usual_loss, channels_last)
@@ -148,6 +153,15 @@ def _unwrapped(module: Any) -> Any:
     if not isinstance(module, torch.nn.Module):
         raise UsageError(f"{type(module).__name__} is no torch.nn.Module", "Pass the module that you train")
     return module
+
+
+def _require_dense(module: Any) -> None:
+    for name, one in module.named_modules():
+        if getattr(one, "sparse", False) is True and isinstance(one, (torch.nn.Embedding, torch.nn.EmbeddingBag)):
+            raise InputError(
+                f"{name or type(one).__name__} has a sparse gradient, and a trace knows dense ones alone",
+                "Build the embedding with sparse=False for the trace",
+            )
 
 
 def _arguments(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -24,7 +24,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import _operators
-from ._errors import InputError
+from ._errors import Error, InputError
 from ._operators import Operator
 
 _library = torch.library.Library("ddpsim", "DEF")
@@ -34,6 +34,8 @@ _library.define(
 )
 _library.define("cast(Tensor given) -> Tensor")
 _library.define("grouped_mm(Tensor rows, Tensor weight) -> Tensor")
+_library.define("rms_norm(Tensor given, Tensor? weight) -> (Tensor, Tensor)")
+_library.define("rms_norm_backward(Tensor gradient, Tensor given, Tensor? weight) -> (Tensor, Tensor?)")
 
 
 def _attend(query: Any, key: Any, value: Any, mask: Any, causal: bool) -> Any:
@@ -47,7 +49,13 @@ def _attend_backward(gradient: Any, query: Any, key: Any, value: Any, mask: Any)
     return torch.empty_like(query), torch.empty_like(key), torch.empty_like(value), of_mask
 
 
+def _rms_norm_backward(gradient: Any, given: Any, weight: Any) -> Any:
+    return torch.empty_like(given), torch.empty_like(weight) if weight is not None else None
+
+
 _library.impl("attention", _attend, "Meta")
+_library.impl("rms_norm", lambda given, weight: (torch.empty_like(given), given.new_empty(given.shape[:-1])), "Meta")
+_library.impl("rms_norm_backward", _rms_norm_backward, "Meta")
 _library.impl("attention_backward", _attend_backward, "Meta")
 _library.impl("cast", lambda given: torch.empty_like(given), "Meta")
 _library.impl("grouped_mm", lambda rows, weight: rows.new_empty(rows.shape[0], weight.shape[-1]), "Meta")
@@ -86,6 +94,22 @@ class _GroupedProduct(torch.autograd.Function):
         return of_rows, torch.empty_like(weight) if context.needs_input_grad[1] else None
 
 
+class _RmsNorm(torch.autograd.Function):
+    """One kernel each way, as CUDA has it; on a CPU PyTorch writes it out."""
+
+    @staticmethod
+    def forward(context: Any, given: Any, weight: Any) -> Any:
+        out, rows = torch.ops.ddpsim.rms_norm(given, weight)
+        context.save_for_backward(given, weight, rows)
+        return out
+
+    @staticmethod
+    def backward(context: Any, *gradients: Any) -> Any:
+        given, weight, _ = context.saved_tensors
+        trained = weight if context.needs_input_grad[1] else None
+        return torch.ops.ddpsim.rms_norm_backward(gradients[0], given, trained)
+
+
 class _Cast(torch.autograd.Function):
     """A cast that a model in half precision makes, and one in fp32 does not."""
 
@@ -120,7 +144,13 @@ def _grouped_product(mat_a: Any, mat_b: Any, offs: Any = None, bias: Any = None,
     return out if bias is None else out + bias
 
 
+def _fused_rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: Any = None) -> Any:
+    return _RmsNorm.apply(input, weight)
+
+
 _REPLACED: dict[Any, Callable[..., Any]] = {
+    F.rms_norm: _fused_rms_norm,
+    torch.rms_norm: _fused_rms_norm,
     F.scaled_dot_product_attention: _fused_attention,
     F.dropout: _one_kernel_dropout,
     torch.dropout: lambda input, p, train: _one_kernel_dropout(input, p, train),
@@ -468,6 +498,9 @@ def take_step(
         stack.enter_context(_Checkpoints(step).instead())
         stack.enter_context(_as_without_tracing())
         stack.enter_context(replaced(F, scaled_dot_product_attention=_fused_attention, dropout=_one_kernel_dropout))
+        stack.enter_context(replaced(F, rms_norm=_fused_rms_norm))
+        # oneDNN's kernels of a CPU would hide the products of an LSTM.
+        stack.enter_context(torch.backends.mkldnn.flags(enabled=False))
         stack.enter_context(mode)
         stack.enter_context(torch.enable_grad())
         _run(module, _mapped(args, fake), _mapped(dict(kwargs), fake), loss, step)
@@ -498,7 +531,7 @@ def _run(module: Any, args: Any, kwargs: Any, loss: Callable[[Any], Any], step: 
             part = "backward"
             step.begin_backward(total)
             total.backward()
-    except InputError:
+    except Error:
         raise
     except (DataDependentOutputException, DynamicOutputShapeException) as error:
         raise InputError(

@@ -16,13 +16,13 @@ from typing import Any, Iterable, Sequence
 # Operators that autocast runs in fp32 on CUDA (aten/src/ATen/autocast_mode.h, AT_FORALL_FP32). Reductions written out by
 # a model count only where the model casts to fp32 itself.
 SINGLE_PRECISION = frozenset(
-    "native_layer_norm native_group_norm _fused_rms_norm _softmax _log_softmax pow exp expm1 log log2 log10 log1p rsqrt reciprocal "
+    "native_layer_norm native_group_norm rms_norm _softmax _log_softmax pow exp expm1 log log2 log10 log1p rsqrt reciprocal "
     "softplus nll_loss_forward nll_loss2d_forward mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy "
     "binary_cross_entropy_with_logits kl_div cumsum cumprod prod linalg_vector_norm norm logsumexp embedding".split()
 )
 PRODUCTS = frozenset("mm addmm bmm baddbmm convolution _convolution mv dot".split())
 NORMALIZATIONS = frozenset(
-    "native_layer_norm native_group_norm _fused_rms_norm native_batch_norm _native_batch_norm_legit batch_norm_with_update "
+    "native_layer_norm native_group_norm rms_norm native_batch_norm _native_batch_norm_legit batch_norm_with_update "
     "cudnn_batch_norm miopen_batch_norm".split()
 )
 BATCH_NORMS = frozenset(
@@ -125,8 +125,10 @@ def backward_elements(
     if packet.startswith("attention"):
         query, key = ins[1], ins[2]
         return 9 * elements(query) + 4 * elements(key), 3
-    if packet in ("native_layer_norm_backward", "_fused_rms_norm_backward"):
-        return (5 if args[-1][-1] or args[-1][1] else 3) * elements(args[0]), 1
+    if packet == "native_layer_norm_backward":
+        return (5 if args[-1][1] or args[-1][2] else 3) * elements(args[0]), 1
+    if packet == "rms_norm_backward":
+        return (5 if args[2] is not None else 3) * elements(args[0]), 1
     if packet in (
         "native_batch_norm_backward",
         "cudnn_batch_norm_backward",

@@ -103,6 +103,15 @@ class Experts(nn.Module):
         return (out * weight.reshape(-1, 1)).sum()
 
 
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cells, self.norm = nn.LSTM(32, 64, batch_first=True), nn.RMSNorm(64)
+
+    def forward(self, x):
+        return self.norm(self.cells(x)[0])
+
+
 IDS = torch.zeros(4, 128, dtype=torch.long)
 MODULES = {
     "convolutions": (Convolutions, torch.empty(4, 3, 32, 32)),
@@ -111,6 +120,10 @@ MODULES = {
     "checkpointed": (lambda: Words(checkpointed=True), IDS),
     "branches": (Branches, {"x": torch.empty(8, 16)}),
     "asks": (Asks, torch.empty(2, 4)),
+    "recurrent": (Recurrent, torch.empty(4, 10, 32)),
+    "sparse": (lambda: nn.Embedding(100, 8, sparse=True), torch.zeros(4, 5, dtype=torch.long)),
+    "evaluated": (lambda: Convolutions().eval(), torch.empty(4, 3, 32, 32)),
+    "frozen": (lambda: nn.Linear(4, 4).requires_grad_(False), torch.empty(4, 4)),
     "experts": (Experts, torch.empty(64, 32)),
 }
 

@@ -127,8 +127,22 @@ class Traces(unittest.TestCase):
     def test_an_optimizer_is_a_word_or_one_of_pytorch(self):
         self.assertEqual(facts("words", optimizer="adamw")["document"]["optimizer"], "adamw")
 
+    def test_an_lstm_multiplies_in_every_step_and_a_norm_is_one_kernel(self):
+        told = facts("recurrent")
+        products = [layer["product"] for layer in layers(told, "linear")]
+        rows = sum(product["positions_in"] * product["in"] * product["out"] for product in products)
+        self.assertEqual(rows, 10 * 4 * 64 * (32 + 64))
+        self.assertEqual(len(layers(told, "normalization")), 1)
+
+    def test_a_module_in_eval_mode_is_traced_with_a_note(self):
+        self.assertIn("call train() on it", facts("evaluated")["provenance"]["trace_note"])
+
 
 class Mistakes(unittest.TestCase):
+    def test_a_sparse_gradient_and_a_module_without_any_say_what_to_do(self):
+        self.assertIn("Build the embedding with sparse=False", facts("sparse")["error"])
+        self.assertIn("no output of the module has a gradient", facts("frozen")["error"])
+
     def test_a_module_that_asks_for_values_is_told_where_and_what_to_do(self):
         said = facts("asks")["error"]
         self.assertIn("asks for the values of a tensor", said)
