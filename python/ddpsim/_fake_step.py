@@ -218,6 +218,7 @@ class Step(TorchDispatchMode):
         self.saved: dict[int, Saved] = {}
         self.checkpointed: list[Run] = []
         self.last_operator: Any = "none"
+        self._failed_in = ""
         self._names = names
         self._parameters = {storage_of(tensor): index for index, tensor in enumerate(parameters)}
         self._outside = {storage_of(tensor) for tensor in buffers}
@@ -240,10 +241,10 @@ class Step(TorchDispatchMode):
             return _CPU  # asked thousands of times
         packet = func.overloadpacket.__name__
         if packet in _operators.FREE:
-            return func(*args, **(kwargs or {}))
+            return self._called(func, args, kwargs or {})
         self.last_operator = func
         node = torch._C._autograd._get_sequence_nr()
-        out = func(*args, **(kwargs or {}))
+        out = self._called(func, args, kwargs or {})
         outs = _tensors_in(out)
         ins = _tensors_in((args, kwargs or {}))
         storages = {storage_of(tensor) for tensor in ins}
@@ -255,6 +256,13 @@ class Step(TorchDispatchMode):
         else:
             self._forward(packet, args, ins, outs, node, mutates)
         return out
+
+    def _called(self, func: Any, args: Any, kwargs: Any) -> Any:
+        try:
+            return func(*args, **kwargs)
+        except Exception:
+            self._failed_in = self._failed_in or next((run.name for run in reversed(self._modules) if run.name), "")
+            raise
 
     def _forward(self, packet: str, args: Any, ins: list[Any], outs: list[Any], node: int, mutates: bool) -> None:
         module = self._modules[-1].name if self._modules else ""
@@ -352,8 +360,8 @@ class Step(TorchDispatchMode):
         self.runs.append(run)
 
     def place(self) -> str:
-        """The innermost named module that runs, for a message."""
-        return next((run.name for run in reversed(self._modules) if run.name), "")
+        """The innermost module with a name that ran the operator that failed, for a message."""
+        return self._failed_in
 
 
 def storage_of(tensor: Any) -> int:

@@ -22,14 +22,6 @@ import torch  # noqa: E402
 from own_modules import import_torchvision  # noqa: E402
 
 GPUS = ("V100:fp32", "A100:amp", "H100:bf16")
-SUMS = (
-    "forward_elements",
-    "backward_elements",
-    "forward_kernels",
-    "backward_kernels",
-    "kept_elements",
-    "kept_bytes",
-)
 
 
 def images(name):
@@ -168,6 +160,12 @@ def step(of):
     return [of[part]["duration_us"] for part in ("forward", "backward", "optimizer")]
 
 
+def launched(of):
+    """Kernels of a step that the host launches."""
+    launches = of["host"]["launches"]
+    return launches["forward"] + sum(launches["backward"]) + launches["optimizer"]
+
+
 def traced(name, folder):
     from ddpsim import _estimate
 
@@ -197,12 +195,12 @@ def compare(program, name, folder):
         a, b = step(ours), step(theirs)
         parts = " ".join(f"{mine / other - 1:+7.1%}" for mine, other in zip(a, b))
         found[gpu] = sum(a) / sum(b) - 1
-        kernels = [of["host"]["launches"] for of in (ours, theirs)] if "launches" in ours.get("host", {}) else ""
+        kernels = "/".join(str(launched(of)) for of in (ours, theirs))
         kept = ours["activations"]["bytes"] / theirs["activations"]["bytes"] - 1
         count = len(ours["parameters"]) - len(theirs["parameters"])
         flops = ours["sample"]["model_flops"] / theirs["sample"]["model_flops"] - 1
         print(
-            f"{name:17}{gpu:10} step {found[gpu]:+7.1%}  parts {parts}  kept {kept:+7.1%}  flops {flops:+7.2%}  parameters {count:+d} {kernels}",
+            f"{name:17}{gpu:10} step {found[gpu]:+7.1%}  parts {parts}  kept {kept:+7.1%}  flops {flops:+7.2%}  parameters {count:+d}  launches {kernels}",
             flush=True,
         )
     return found

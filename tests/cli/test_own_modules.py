@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 from command import ddpsim
-from thorough import THOROUGH, cases
+from thorough import THOROUGH
 from torch_python import pythons_with_torch, run_ranks
 
 HERE = pathlib.Path(__file__).parent
@@ -19,6 +19,8 @@ TRAININGS = HERE / "own_module_trainings.py"
 AT_ONCE = 5
 # The PyTorch that the list was drawn with.
 NEWEST = "2.13"
+# They read a value of a tensor in forward, which a trace does not have.
+UNTRACEABLE = {"transformers:xlm:MaskedLM", "transformers:ibert:MaskedLM"}
 
 
 def chosen():
@@ -58,6 +60,9 @@ class OwnModules(unittest.TestCase):
                         self.compare(truth, folder)
 
     def compare(self, truth, folder):
+        if truth["name"] in UNTRACEABLE:
+            self.assertIn("asks for the values of a tensor", truth["error"])
+            return
         self.assertNotIn("error", truth)
         path = pathlib.Path(folder, truth["file"])
         document = json.loads(path.read_text())
