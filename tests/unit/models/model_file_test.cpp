@@ -52,7 +52,7 @@ std::string layer_text(const Layer& layer) {
 }
 
 /// The document of a model whose parameters all train.
-std::string text_of(const Model& model) {
+std::string trace_text_of(const Model& model) {
   std::vector<std::string> parameters;
   for (const Parameter& parameter : model.parameters)
     parameters.push_back(fmt::format(R"({{"name":"{}","shape":[{}],"batch_norm":{}}})",
@@ -74,18 +74,18 @@ std::string text_of(const Model& model) {
       fmt::join(layers, ","), fmt::join(blocks, ","));
 }
 
-Workload estimated_module(const std::string& line, const std::string& document) {
+Workload estimated_trace(const std::string& line, const std::string& document) {
   return estimate_workload(parse_estimate_spec(line, parse_model_file(document, "m.json")),
                            find_gpu("A100").value());
 }
 
 /// A linear of 4 by 2 with a ReLU; `more` goes into its first layer.
-std::string small_module(const std::string& more = "", const std::string& outside = "") {
+std::string small_trace(const std::string& more = "", const std::string& outside = "") {
   return R"({"schema":"ddpsim.model/1","sample":"other","batch":8,"parameters":[{"name":"w","shape":[2,4]}],"layers":[{"name":"fc","kind":"linear","parameters":[0],"weights":8,"product":{"in":4,"out":2,"positions_in":1,"out_height":1})" +
          more + R"(},{"name":"relu","kind":"elementwise","forward_elements":4}])" + outside + "}";
 }
 
-std::string complaint(const std::string& document) {
+std::string trace_complaint(const std::string& document) {
   return complaint_of([&] { parse_model_file(document, "m.json"); });
 }
 
@@ -98,7 +98,8 @@ TEST_CASE("model file: a catalogue model written as one is estimated as before")
       const Model model = find_model(name).value();
       const Workload known = estimate_workload(
           parse_estimate_spec(std::string(name) + "@A100" + options), find_gpu("A100").value());
-      const Workload read = estimated_module(std::string("m.json@A100") + options, text_of(model));
+      const Workload read =
+          estimated_trace(std::string("m.json@A100") + options, trace_text_of(model));
       CHECK(read.forward == known.forward);
       CHECK(read.backward == known.backward);
       CHECK(read.optimizer == known.optimizer);
@@ -116,18 +117,18 @@ TEST_CASE("model file: a catalogue model written as one is estimated as before")
 
 TEST_CASE("model file: blocks can be checkpointed, and are where the module does so itself") {
   const Model model = find_model("gpt2").value();
-  std::string text = text_of(model);
-  const Workload plain = estimated_module("m.json@A100:b4", text);
-  const Workload full = estimated_module("m.json@A100:b4:ckpt=full", text);
+  std::string text = trace_text_of(model);
+  const Workload plain = estimated_trace("m.json@A100:b4", text);
+  const Workload full = estimated_trace("m.json@A100:b4:ckpt=full", text);
   CHECK(full.activations->bytes < plain.activations->bytes);
   text.insert(text.size() - 1, R"(,"checkpointed":true)");
-  CHECK(estimated_module("m.json@A100:b4", text).backward == full.backward);
-  CHECK(estimated_module("m.json@A100:b4:ckpt=none", text).backward == plain.backward);
+  CHECK(estimated_trace("m.json@A100:b4", text).backward == full.backward);
+  CHECK(estimated_trace("m.json@A100:b4:ckpt=none", text).backward == plain.backward);
 }
 
 TEST_CASE("model file: what a line cannot choose for a trace is refused") {
   const ModelDescription description =
-      parse_model_file(text_of(find_model("gpt2").value()), "m.json");
+      parse_model_file(trace_text_of(find_model("gpt2").value()), "m.json");
   for (const char* option : {"s128", "attn=sdpa"}) {
     const std::string message = complaint_of(
         [&] { parse_estimate_spec(std::string("m.json@A100:") + option, description); });
@@ -138,32 +139,31 @@ TEST_CASE("model file: what a line cannot choose for a trace is refused") {
 
 TEST_CASE("model file: convolutions in channels_last are not copied into another layout") {
   Model model = find_model("resnet50").value();
-  const Workload usual = estimated_module("m.json@A100:b32:amp", text_of(model));
+  const Workload usual = estimated_trace("m.json@A100:b32:amp", trace_text_of(model));
   for (Layer& layer : model.layers) layer.channels_last = layer.kind == LayerKind::convolution;
-  const Workload last = estimated_module("m.json@A100:b32:amp", text_of(model));
+  const Workload last = estimated_trace("m.json@A100:b32:amp", trace_text_of(model));
   CHECK(*last.forward < *usual.forward);
 }
 
 TEST_CASE("model file: an optimizer of its own takes its passes, fused in fewer kernels") {
-  const Workload adam =
-      estimated_module("m.json@A100", small_module("", R"(,"optimizer":"adamw")"));
+  const Workload adam = estimated_trace("m.json@A100", small_trace("", R"(,"optimizer":"adamw")"));
   CHECK(adam.launches->optimizer == 7);
-  CHECK(estimated_module("m.json@A100", small_module("", R"(,"optimizer":"sgd")"))
+  CHECK(estimated_trace("m.json@A100", small_trace("", R"(,"optimizer":"sgd")"))
             .launches->optimizer == 3);
-  CHECK(estimated_module("m.json@A100",
-                         small_module("", R"(,"optimizer":"adamw","fused_optimizer":true)"))
+  CHECK(estimated_trace("m.json@A100",
+                        small_trace("", R"(,"optimizer":"adamw","fused_optimizer":true)"))
             .launches->optimizer == 1);
 }
 
 TEST_CASE("model file: a half-precision parameter keeps its type in every precision") {
-  std::string text = small_module();
+  std::string text = small_trace();
   text.replace(text.find(R"("shape")"), 7, R"("dtype":"bfloat16","shape")");
-  CHECK(estimated_module("m.json@A100:fp32", text).parameters.front().dtype == Dtype::bfloat16);
+  CHECK(estimated_trace("m.json@A100:fp32", text).parameters.front().dtype == Dtype::bfloat16);
 }
 
 TEST_CASE("model file: notes of the trace are kept") {
   const Workload workload =
-      estimated_module("m.json@A100", small_module("", R"(,"notes":["one","two"])"));
+      estimated_trace("m.json@A100", small_trace("", R"(,"notes":["one","two"])"));
   bool found = false;
   for (const auto& [key, value] : workload.provenance)
     if (key == kTraceNoteMark) found = value == "one; two";
@@ -171,24 +171,24 @@ TEST_CASE("model file: notes of the trace are kept") {
 }
 
 TEST_CASE("model file: a bad file gets one message with place and remedy") {
-  struct Bad {
+  struct BadTrace {
     std::string text;
     const char* says;
   };
-  const Bad all[] = {
+  const BadTrace all[] = {
       {R"({"schema":"ddpsim.model/2"})", "m.json:/schema: \"ddpsim.model/2\" is another version"},
       {R"({"name":"x"})", "missing \"schema\""},
-      {small_module(R"(,"parameters":[1])"), "appears twice"},
-      {small_module(R"(,"sizes":1)"), "m.json:/layers/0/sizes"},
-      {small_module(R"(,"inputs":-1)"), "m.json:/layers/0/inputs"},
-      {small_module(R"(,"kept_elements":1000000000001)"), "m.json:/layers/0/kept_elements"},
-      {small_module("", R"(,"blocks":[{"first":0,"last":3}])"), "m.json:/blocks/0/last"},
-      {small_module("", R"(,"blocks":[{"first":1,"last":2},{"first":1,"last":2}])"),
+      {small_trace(R"(,"parameters":[1])"), "appears twice"},
+      {small_trace(R"(,"sizes":1)"), "m.json:/layers/0/sizes"},
+      {small_trace(R"(,"inputs":-1)"), "m.json:/layers/0/inputs"},
+      {small_trace(R"(,"kept_elements":1000000000001)"), "m.json:/layers/0/kept_elements"},
+      {small_trace("", R"(,"blocks":[{"first":0,"last":3}])"), "m.json:/blocks/0/last"},
+      {small_trace("", R"(,"blocks":[{"first":1,"last":2},{"first":1,"last":2}])"),
        "m.json:/blocks/1/first"},
-      {small_module("", R"(,"checkpointed":true)"), "m.json:/checkpointed: there are no blocks"},
-      {small_module("", R"(,"buffers":[{"dtype":"float99","bytes":1,"tensors":1}])"),
+      {small_trace("", R"(,"checkpointed":true)"), "m.json:/checkpointed: there are no blocks"},
+      {small_trace("", R"(,"buffers":[{"dtype":"float99","bytes":1,"tensors":1}])"),
        "\"float99\" is no dtype"},
-      {small_module("", R"(,"optimizer":"lion")"), "m.json:/optimizer"},
+      {small_trace("", R"(,"optimizer":"lion")"), "m.json:/optimizer"},
       {R"({"schema":"ddpsim.model/1","sample":"other","batch":1,"parameters":[{"name":"w","shape":[1]},{"name":"w","shape":[1]}],"layers":[]})",
        "m.json:/parameters/1: \"w\" is another parameter's name too"},
       {R"({"schema":"ddpsim.model/1","sample":"other","batch":1,"parameters":[{"name":"w","shape":[1]}],"layers":[]})",
@@ -200,14 +200,14 @@ TEST_CASE("model file: a bad file gets one message with place and remedy") {
       {R"({"schema":"ddpsim.model/1","sample":"other","batch":1,"parameters":[{"name":"w","shape":[1]}],"layers":[{"name":"a","kind":"linear","parameters":[0],"product":{"in":1000000000,"out":1000000000,"positions_in":1,"out_height":1}}]})",
        "m.json:/layers/0/product: an operand has more than"},
   };
-  for (const Bad& bad : all) {
+  for (const BadTrace& bad : all) {
     INFO(bad.text);
-    CHECK(complaint(bad.text).find(bad.says) != std::string::npos);
+    CHECK(trace_complaint(bad.text).find(bad.says) != std::string::npos);
   }
 }
 
 TEST_CASE("model file: told apart from a config.json by its first words") {
-  CHECK(is_model_file(small_module()));
+  CHECK(is_model_file(small_trace()));
   CHECK(is_model_file(R"({"schema":"ddpsim.model/7"})"));
   CHECK_FALSE(is_model_file(R"({"model_type":"gpt2"})"));
 }
