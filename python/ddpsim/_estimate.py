@@ -78,7 +78,7 @@ def estimate(
     *,
     gpu: str = "H100",
     batch: int | None = None,
-    precision: str = "bf16",
+    precision: str | None = None,
     loss: Callable[[Any], Any] | None = None,
     optimizer: Any = None,
     channels_last: bool = False,
@@ -96,6 +96,7 @@ def estimate(
     gpu: as in MODEL@GPU: "H100", "A100-40GB".
 
     precision: "fp32", "tf32", "amp" (autocast to float16), "bf16" (autocast) or "bf16-true" (all parameters).
+        The default is "bf16-true" for a module whose parameters are bfloat16, else "bf16".
 
     checkpointing: "none", "full", "selective" or a number of blocks; default: what the module does.
 
@@ -105,6 +106,9 @@ def estimate(
 
     output: a file to keep the workload in.
     """
+    if precision is None:
+        halves = all(parameter.dtype is torch.bfloat16 for parameter in _unwrapped(module).parameters())
+        precision = "bf16-true" if halves else "bf16"
     if precision not in PRECISIONS:
         raise UsageError(f"precision {precision!r} is unknown", f"Pass one of {', '.join(PRECISIONS)}")
     document = trace_model(module, inputs, batch=batch, loss=loss, optimizer=optimizer, channels_last=channels_last)

@@ -55,7 +55,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--batch", type=int, metavar="N", help="samples in the inputs (default: the first length of the first tensor)"
     )
-    parser.add_argument("--precision", choices=_PRECISIONS, default="bf16", help="default: bf16, autocast")
+    parser.add_argument(
+        "--precision", choices=_PRECISIONS, help="default: bf16 (autocast), or bf16-true for bfloat16 parameters"
+    )
     parser.add_argument(
         "--optimizer", choices=("sgd", "momentum", "adam", "adamw"), help="default: momentum for images, else adam"
     )

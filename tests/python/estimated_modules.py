@@ -120,6 +120,7 @@ MODULES = {
     "checkpointed": (lambda: Words(checkpointed=True), IDS),
     "branches": (Branches, {"x": torch.empty(8, 16)}),
     "asks": (Asks, torch.empty(2, 4)),
+    "narrow": (lambda: nn.Linear(8, 4).bfloat16(), torch.empty(4, 8, dtype=torch.bfloat16)),
     "recurrent": (Recurrent, torch.empty(4, 10, 32)),
     "sparse": (lambda: nn.Embedding(100, 8, sparse=True), torch.zeros(4, 5, dtype=torch.long)),
     "evaluated": (lambda: Convolutions().eval(), torch.empty(4, 3, 32, 32)),
@@ -150,7 +151,7 @@ def facts(name, **options):
         more["meta"] = (
             ddpsim.trace_model(make(), inputs.to("meta") if torch.is_tensor(inputs) else inputs, **options) == document
         )
-    workload = ddpsim.estimate(make(), inputs, gpu="A100", precision="bf16", **options)
+    workload = ddpsim.estimate(make(), inputs, gpu="A100", **options)
     answer = ddpsim.simulate(workload, "dgxa100", find_unused_parameters=name == "branches")
     return {
         **more,

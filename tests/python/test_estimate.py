@@ -134,6 +134,10 @@ class Traces(unittest.TestCase):
         self.assertEqual(rows, 10 * 4 * 64 * (32 + 64))
         self.assertEqual(len(layers(told, "normalization")), 1)
 
+    def test_a_module_in_bfloat16_is_estimated_without_autocast(self):
+        self.assertEqual(facts("narrow")["name"], "estimate Linear@A100:b4:bf16-true")
+        self.assertEqual(facts("recurrent")["name"], "estimate Recurrent@A100:b4:bf16")
+
     def test_a_module_in_eval_mode_is_traced_with_a_note(self):
         self.assertIn("call train() on it", facts("evaluated")["provenance"]["trace_note"])
 
