@@ -1,4 +1,6 @@
-"""The step of any module on a GPU that is not here: traced without weights, timed by the program's cost model.
+"""Estimates the step of any module on a GPU that you need not have.
+
+The module is traced without weights. The program's cost model then computes the times.
 
 workload = ddpsim.estimate(model, inputs, gpu="H100")
 print(ddpsim.tune(workload, "dgxh100"))
@@ -128,7 +130,7 @@ def estimate(
 
 
 def write_model(document: Mapping[str, Any], path: str) -> None:
-    """Members one a line, entries of lists one a line: files can be compared."""
+    """Writes each member, and each entry of a list of objects, on a line of its own, so that files can be compared."""
     lines = []
     for name, value in document.items():
         if isinstance(value, list) and value and isinstance(value[0], dict):
@@ -146,7 +148,7 @@ def write_model(document: Mapping[str, Any], path: str) -> None:
 
 
 def _unwrapped(module: Any) -> Any:
-    """Without DDP and torch.compile around it."""
+    """The module itself, without wrappers of DDP, DataParallel and torch.compile."""
     while True:
         if isinstance(module, (torch.nn.parallel.DistributedDataParallel, torch.nn.DataParallel)):
             module = module.module
@@ -192,7 +194,8 @@ def _first_tensor(value: Any) -> Any:
 
 
 def _samples(inputs: Any) -> dict[str, Any]:
-    """An image has four lengths; a sequence is a row of whole numbers."""
+    """What one sample is. A floating-point input of four dimensions holds images, an integer input of two holds
+    sequences."""
     for tensor in _each_tensor(inputs):
         if tensor.dim() == 2 and not tensor.is_floating_point() and tensor.dtype != torch.bool:
             return {"sample": "sequence", "sample_size": tensor.shape[1]}
@@ -202,7 +205,8 @@ def _samples(inputs: Any) -> dict[str, Any]:
 
 
 def _usual_loss(outputs: Any) -> Any:
-    """What transformers gives as `loss`; else the sum of all numbers."""
+    """The output `loss`, which models of transformers have. Without one, the sum of all outputs that require a
+    gradient."""
     found = outputs.get("loss") if isinstance(outputs, Mapping) else getattr(outputs, "loss", None)
     if isinstance(found, torch.Tensor):
         return found
@@ -235,7 +239,7 @@ def _optimizer(optimizer: Any) -> dict[str, Any]:
 
 
 def _notes(module: Any, step: Step, document: Mapping[str, Any]) -> list[str]:
-    """What the layers do not say."""
+    """Remarks for the user that the layers of the document do not show."""
     notes = []
     if not module.training:
         notes.append(f"{type(module).__name__} was traced in eval mode: call train() on it before ddpsim.estimate")

@@ -1,7 +1,7 @@
-"""One training step of any module without its weights: forward and backward on tensors that have shapes and no memory.
+"""Runs one training step of any module without its weights, on tensors that have shapes but no memory.
 
-A dispatch mode sees every operator below autograd, in forward and in backward. Operators that PyTorch runs otherwise on a CPU than on
-a GPU are replaced by what a GPU runs: dropout is one kernel, scaled_dot_product_attention another.
+A dispatch mode sees every operator below autograd, in forward and in backward. Some operators run differently on a CPU
+and on a GPU. They are replaced by what a GPU runs: dropout is one kernel, and so is scaled_dot_product_attention.
 """
 
 # pyright: basic, reportMissingImports=false
@@ -62,7 +62,7 @@ _library.impl("grouped_mm", lambda rows, weight: rows.new_empty(rows.shape[0], w
 
 
 class _Attention(torch.autograd.Function):
-    """One fused kernel, which keeps no scores."""
+    """Attention as one fused kernel, which keeps no scores for backward."""
 
     @staticmethod
     def forward(context: Any, query: Any, key: Any, value: Any, mask: Any, causal: bool) -> Any:
@@ -80,7 +80,7 @@ class _Attention(torch.autograd.Function):
 
 
 class _GroupedProduct(torch.autograd.Function):
-    """Rows times the weights of their experts, in one kernel: how many rows an expert has is not looked at."""
+    """Multiplies each row by the weights of its expert, in one kernel. How many rows an expert has is ignored."""
 
     @staticmethod
     def forward(context: Any, rows: Any, weight: Any) -> Any:
@@ -111,7 +111,7 @@ class _RmsNorm(torch.autograd.Function):
 
 
 class _Cast(torch.autograd.Function):
-    """A cast that a model in half precision makes, and one in fp32 does not."""
+    """A cast that exists only if the model runs in half precision. In fp32, the model makes no cast there."""
 
     @staticmethod
     def forward(context: Any, given: Any) -> Any:
@@ -165,7 +165,7 @@ _CASTS = (torch.Tensor.to, torch.Tensor.float, torch.Tensor.type)
 
 
 class _OfGpus(TorchFunctionMode):
-    """Replaces functions by those of a GPU, and notes casts that a model in half precision would make."""
+    """Replaces functions by what a GPU runs, and notes casts that a model in half precision would make."""
 
     def __init__(self, step: "Step") -> None:
         super().__init__()
@@ -207,7 +207,7 @@ class Run:
 
 
 class Step(TorchDispatchMode):
-    """Records the operators of a step: those of forward first, then what backward adds to each."""
+    """Records the operators of a step. Forward adds the operators, and backward adds its own costs to each of them."""
 
     def __init__(self, parameters: Sequence[Any], buffers: Sequence[Any], names: Mapping[int, str]) -> None:
         super().__init__()
@@ -234,11 +234,12 @@ class Step(TorchDispatchMode):
         self._node_layers: list[int] = []
         self._now = -1
 
-    # Forward and backward run under it.
+    # Forward and backward of the module run while this dispatch mode is active. For each operator, PyTorch then calls
+    # __torch_dispatch__.
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is _DEVICE:
-            return _CPU  # asked thousands of times
+            return _CPU  # a shortcut: PyTorch asks thousands of times
         packet = func.overloadpacket.__name__
         if packet in _operators.FREE:
             return self._called(func, args, kwargs or {})
@@ -290,8 +291,10 @@ class Step(TorchDispatchMode):
         self.operators.append(op)
 
     def _note_precision(self, op: Operator, packet: str, activations: list[Any], outs: list[Any]) -> None:
-        """Follows what a model casts to fp32 itself. What autocast computes in fp32 counts so by its operator, and the next cast
-        behind it goes back to half precision."""
+        """Follows tensors that the model itself casts to fp32.
+
+        Operators that autocast runs in fp32 are known by name (SINGLE_PRECISION). The next cast of their result goes
+        back to half precision."""
         written = [storage_of(tensor) for tensor in outs]
         if op.single_precision and packet != "embedding":
             self._single.update(written)
@@ -300,7 +303,7 @@ class Step(TorchDispatchMode):
         large = [storage_of(tensor) for tensor in activations if 2 * tensor.numel() >= outs[0].numel()]
         wide = any(storage in self._wide for storage in large)
         if packet == "cast":
-            op.forward_elements *= 0.75  # one side has half the bytes
+            op.forward_elements *= 0.75  # input or output has half the bytes
             wide = not wide and not any(storage in self._single for storage in large)
             op.single_precision, op.narrows = True, not wide
         op.single_precision = op.single_precision or wide
@@ -325,7 +328,7 @@ class Step(TorchDispatchMode):
             self._node_layers = [op.last_node for op in self.operators]
         return min(bisect.bisect_right(self._node_layers, sequence), len(self.operators) - 1)
 
-    # What else happens in a step.
+    # Hooks on modules, parameters and saved tensors call the methods below, and so do the functions that run the step.
 
     def cast(self, tensor: Any) -> Any:
         return _Cast.apply(tensor)
@@ -379,7 +382,7 @@ def _tensors_in(value: Any) -> list[Any]:
 
 
 def _nodes_behind(loss: Any) -> set[int]:
-    """Sequence numbers of the nodes that backward comes to."""
+    """Sequence numbers of the autograd nodes that backward from `loss` reaches."""
     seen, numbers, left = set(), set(), [loss.grad_fn]
     while left:
         node = left.pop()
@@ -406,7 +409,7 @@ def replaced(owner: Any, **values: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _with_fakes(module: Any, fake: Callable[[Any], Any]) -> Iterator[None]:
-    """The module with fake parameters, buffers and other tensors; as it was afterwards."""
+    """Replaces the module's parameters, buffers and other tensors by fake ones. At the end, puts the originals back."""
     before: list[tuple[dict[str, Any], str, Any]] = []
     try:
         for one in module.modules():
@@ -422,7 +425,7 @@ def _with_fakes(module: Any, fake: Callable[[Any], Any]) -> Iterator[None]:
 
 
 class _Checkpoints:
-    """Runs what a module checkpoints once, and notes which operators those are."""
+    """Runs checkpointed functions only once, without the repetition in backward, and notes their operators."""
 
     def __init__(self, step: Step) -> None:
         self._step = step
@@ -474,7 +477,8 @@ def _as_without_tracing() -> Iterator[None]:
 def take_step(
     module: Any, args: Sequence[Any], kwargs: Mapping[str, Any], loss: Callable[[Any], Any], channels_last: bool = False
 ) -> Step:
-    """Runs forward and backward of the module once. `channels_last`: its maps and kernels lie so in memory."""
+    """Runs forward and backward of the module once. With `channels_last`, tensors of four dimensions have that memory
+    format."""
     mode = FakeTensorMode(allow_non_fake_inputs=True)
     fakes: dict[int, Any] = {}
 
@@ -516,7 +520,7 @@ def take_step(
 
 
 def _mapped(value: Any, fake: Callable[[Any], Any]) -> Any:
-    """The same with fake tensors."""
+    """A copy of `value` in which fake tensors replace the tensors."""
     if isinstance(value, torch.Tensor):
         return fake(value)
     if isinstance(value, Mapping):

@@ -1,4 +1,6 @@
-"""ddpsim.model/1 of a module's step: parameters in DDP's order, buffers, layers, blocks. Sizes are divided by the batch."""
+"""Writes the step of a module as a document ddpsim.model/1: parameters in DDP's order, buffers, layers and blocks.
+
+Sizes of the batch are divided by the number of samples."""
 
 # pyright: basic, reportMissingImports=false
 
@@ -15,7 +17,7 @@ SCHEMA = "ddpsim.model/1"
 
 
 def document_of(module: Any, step: Step, batch: int, more: Mapping[str, Any]) -> dict[str, Any]:
-    """`more`: what is known of the samples and of the optimizer."""
+    """Returns the document. `more` holds its keys about the samples and the optimizer."""
     parameters = list(module.named_parameters())
     norms = {id(one.weight) for one in module.modules() if isinstance(one, torch.nn.modules.batchnorm._BatchNorm)}
     blocks, checkpointed = blocks_of(module, step)
@@ -82,7 +84,8 @@ def gradients_by_layer(step: Step, trains: list[bool]) -> list[list[int]]:
 
 
 def kept_by_layer(step: Step) -> list[tuple[int, int]]:
-    """Elements of each operator's outputs that stay for backward, and bytes of those that are no numbers."""
+    """For each operator, the elements of its floating-point outputs that stay until backward. Also the bytes of other
+    outputs that stay: indices, masks, and casts to half precision."""
     kept = [(0, 0) for _ in step.operators]
     for saved in step.saved.values():
         if saved.operator < 0:
@@ -100,7 +103,9 @@ def kept_by_layer(step: Step) -> list[tuple[int, int]]:
 
 
 def blocks_of(module: Any, step: Step) -> tuple[list[tuple[int, int]], bool]:
-    """Repeated modules, the outermost ones; or what the module checkpoints, where it does."""
+    """The blocks of the module, and whether they are checkpointed.
+
+    Blocks are the functions that the module checkpoints. If there are none, they are the outermost repeated modules."""
     if step.checkpointed:
         return _apart(step.checkpointed), True
     ran: dict[str, list[Run]] = {}
@@ -127,7 +132,7 @@ def blocks_of(module: Any, step: Step) -> tuple[list[tuple[int, int]], bool]:
 
 
 def _apart(runs: Iterable[Run]) -> list[tuple[int, int]]:
-    """In forward order, without those inside another."""
+    """The operators of each run, (first, end), in the order of forward. Runs inside another run are left out."""
     blocks: list[tuple[int, int]] = []
     for run in sorted(runs, key=lambda run: (run.first, -run.last)):
         if run.last > run.first and (not blocks or run.first >= blocks[-1][1]):

@@ -1,7 +1,9 @@
-"""What each operator of PyTorch costs, in the words of ddpsim.model/1: products from shapes, and elements read and written.
+"""What each operator of PyTorch costs, as fields of ddpsim.model/1: the shape of a matrix product, and the elements
+that are read and written.
 
-Sizes are those of a whole batch, in elements of four bytes: a mask of bytes counts a quarter of an element, an index of eight bytes
-two. The rules are those of the program's own catalogue (models/src/module_recorder.cpp), which its constants were learned with.
+Sizes are for a whole batch, in elements of four bytes. So one byte of a mask counts as a quarter of an element, and an
+index of eight bytes counts as two. The rules are the same as in the program's own catalogue
+(models/src/module_recorder.cpp). The constants of the program's cost model were learned with them.
 """
 
 # torch is imported by whoever calls, and its types are incomplete.
@@ -13,8 +15,8 @@ import dataclasses
 import math
 from typing import Any, Iterable, Sequence
 
-# Operators that autocast runs in fp32 on CUDA (aten/src/ATen/autocast_mode.h, AT_FORALL_FP32). Reductions written out by
-# a model count only where the model casts to fp32 itself.
+# Operators that autocast runs in fp32 on CUDA (aten/src/ATen/autocast_mode.h, AT_FORALL_FP32). A reduction that the
+# model itself writes out counts as fp32 only if the model casts its input to fp32.
 SINGLE_PRECISION = frozenset(
     "native_layer_norm native_group_norm rms_norm _softmax _log_softmax pow exp expm1 log log2 log10 log1p rsqrt reciprocal "
     "softplus nll_loss_forward nll_loss2d_forward mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy "
@@ -32,7 +34,7 @@ POOLINGS = frozenset(
     "max_pool2d_with_indices max_pool3d_with_indices avg_pool2d avg_pool3d _adaptive_avg_pool2d _adaptive_avg_pool3d "
     "adaptive_max_pool2d".split()
 )
-# They launch nothing: sizes are known to the host, memory is only allocated.
+# Operators that launch no kernel: they only ask for sizes, which the host knows, or allocate memory.
 FREE = frozenset(
     "empty empty_like empty_strided new_empty new_empty_strided device size stride sym_size sym_stride sym_numel _assert_async "
     "_assert_scalar _assert_tensor_metadata lift lift_fresh lift_fresh_copy set_ resize_ record_stream _local_scalar_dense "
@@ -42,7 +44,7 @@ FREE = frozenset(
 
 @dataclasses.dataclass
 class Operator:
-    """A forward operator that launches kernels. Counts are of the batch."""
+    """An operator of forward that launches kernels. Its counts are for the whole batch."""
 
     name: str
     module: str
@@ -61,7 +63,7 @@ class Operator:
     single_precision: bool = False
     channels_last: bool = False
     sums_branches: bool = False
-    # A cast from fp32: what it gives has two bytes.
+    # Whether the operator is a cast from fp32, so that its result has two bytes per element.
     narrows: bool = False
     # One past the sequence numbers of its autograd nodes.
     last_node: int = 0
@@ -212,7 +214,9 @@ def _convolution(op: Operator, args: Sequence[Any], out: Any) -> None:
 
 
 def _are_channels_last(given: Any, weight: Any) -> bool:
-    """A kernel of one place, or a map of one pixel, lies both ways: then the other of the two decides."""
+    """Whether the input and the convolution kernel are in channels_last.
+
+    A kernel of size 1, or an input of one pixel, is in both memory formats. Then the other tensor decides."""
     import torch
 
     last = all(tensor.is_contiguous(memory_format=torch.channels_last) for tensor in (given, weight))
@@ -220,7 +224,8 @@ def _are_channels_last(given: Any, weight: Any) -> bool:
 
 
 def _grouped(op: Operator, args: Sequence[Any], weights: list[Any]) -> None:
-    """Each row meets the weights of one expert. All experts' weights are read, and get gradients."""
+    """Describes a product of each row with the weights of one expert. The weights of all experts are read, and all get
+    gradients."""
     rows, weight = args[0], args[1]
     op.kind = "linear"
     op.data_gradient, op.weight_gradient = rows.requires_grad, weight.requires_grad
@@ -252,7 +257,7 @@ def _attention(op: Operator, args: Sequence[Any]) -> None:
 
 
 def _window(packet: str, args: Sequence[Any], out: Any) -> float:
-    """Places of a pooling's window."""
+    """Number of input elements in one window of a pooling."""
     if "adaptive" in packet:
         return float(args[0].numel() / max(out.numel(), 1))
     return float(math.prod(args[1]) ** (1 if len(args[1]) > 1 else 2))

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The catalogue's models beside traces of the same models of torchvision and transformers: what a step takes by each.
+"""Compares the step time of the catalogue's models with traces of the same models of torchvision and transformers.
 
     tests/accuracy/traced_catalogue.py PROGRAM [NAME...]
 
-needs a Python with PyTorch, torchvision and transformers, and PYTHONPATH naming the built package. Prints a line a model and GPU,
-then the median and the largest difference. The catalogue's recorders were checked against measurements, so they are the truth here.
+The script needs a Python with PyTorch, torchvision and transformers. PYTHONPATH must name the built package. The script
+prints one line for each model and GPU, then the median and the largest difference. The catalogue counts as the truth
+here, because it was checked against measurements.
 """
 
 import json
@@ -32,7 +33,7 @@ def images(name):
 
 
 def words(kind, task, **fields):
-    """A model of transformers, as its catalogue entry has it."""
+    """Returns a function that builds a model of transformers with the sizes of its catalogue entry."""
 
     def build(batch, tokens, attention):
         import transformers
@@ -105,7 +106,7 @@ def t5(layers, hidden, heads, head, ffn):
     )
 
 
-# Name: how its module is made, batch, tokens, attention of its catalogue entry.
+# For each name: the function that makes the module, then batch, tokens and attention of the catalogue entry.
 TEXT = {
     "bert-base": (words("bert", None), 32, 128, "eager"),
     "bert-large": (
@@ -182,14 +183,14 @@ def traced(name, folder):
 
 
 def compare(program, name, folder):
-    """The difference of a step, by GPU."""
+    """By GPU, the relative difference between the two step times."""
     path, document = traced(name, folder)
     batch, tokens = (32, "") if name in IMAGES else (TEXT[name][1], f":s{TEXT[name][2]}")
     found = {}
     for gpu in GPUS:
         device, precision = gpu.split(":")
         ours = workload(program, f"{path}@{device}:b{batch}:{precision}")
-        # A catalogue entry may take another attention than the library's class has.
+        # The attention of a catalogue entry may differ from that of the library's class.
         same = "" if name in IMAGES else f":attn={TEXT[name][3]}"
         theirs = workload(program, f"{name}@{device}:b{batch}{tokens}:{precision}{same}")
         a, b = step(ours), step(theirs)

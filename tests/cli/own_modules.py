@@ -1,4 +1,5 @@
-"""A hundred modules of torchvision, timm and transformers, built from their classes without weights, for test_own_modules.py.
+"""Builds a hundred modules of torchvision, timm and transformers from their classes, without weights, for
+test_own_modules.py.
 
     python3 own_modules.py --choose SEED >own_modules.json
 
@@ -26,7 +27,7 @@ SHARES = {"torchvision": 25, "timm": 45, "transformers": 30}
 MOST_PARAMETERS = 60_000_000
 MOST_SECONDS = 40
 BATCH, TOKENS = 2, 32
-# What makes models of text small whose configuration has such a field.
+# Values that make text models small. Each is set if the model's configuration has this field.
 SMALL = {
     "vocab_size": 1000,
     "hidden_size": 64,
@@ -51,7 +52,8 @@ TASKS = ("CausalLM", "MaskedLM", "Seq2SeqLM", "ImageClassification")
 
 
 def import_torchvision():
-    """Also where its compiled part fits another PyTorch: of models that detect nothing it has no part."""
+    """Imports torchvision, even if its compiled library was built for another PyTorch. Only detection models need that
+    library."""
     try:
         import torchvision
     except RuntimeError:
@@ -86,7 +88,8 @@ def candidates():
 
 
 def build(name):
-    """The module in training mode, and keyword arguments or a tensor of two samples. On whatever device is the default."""
+    """Returns the module in training mode, and its inputs of two samples: a tensor or keyword arguments. Both are on
+    the default device."""
     library, _, rest = name.partition(":")
     torch.manual_seed(1)
     if library == "torchvision":
@@ -130,7 +133,7 @@ def of_transformers(kind, task):
 
 
 def loss_of(outputs):
-    """As ddpsim.estimate takes it where nobody says."""
+    """The loss that ddpsim.estimate takes by default."""
     if isinstance(getattr(outputs, "loss", None), torch.Tensor):
         return outputs.loss
     return sum(tensor.sum() for tensor in tensors_in(outputs) if tensor.is_floating_point() and tensor.requires_grad)
@@ -151,7 +154,7 @@ def run(model, inputs):
 
 
 def trains(name):
-    """Whether real PyTorch builds it and trains it for a step, soon and within bounds."""
+    """Whether real PyTorch builds the module and trains it for one step, within MOST_PARAMETERS and MOST_SECONDS."""
 
     def give_up(*_):
         raise TimeoutError

@@ -1,7 +1,7 @@
-"""A hundred modules of torchvision, timm and transformers: traces beside real DistributedDataParallel over gloo.
+"""Compares traces of modules of torchvision, timm and transformers with real DistributedDataParallel over gloo.
 
-own_modules.json lists them; it was drawn by a seed before any was traced. A thorough run takes all, others a few. Parameters,
-buffers and the bytes of all buckets must be equal, to the byte.
+own_modules.json lists a hundred modules. They were drawn by a seed before any of them was traced. A thorough run takes
+all of them, a short run only a few. Parameters, buffers and the bytes of all buckets must be equal, to the byte.
 """
 
 import json
