@@ -294,7 +294,9 @@ class Collected:
         if text:
             name, key = file_and_key(text)
             if not os.path.isfile(name):
-                fail(f"--step-time {text}: neither a time such as 104ms nor a file. Write FILE, FILE:KEY or FILE:KEY=UNIT")
+                fail(
+                    f"--step-time {text}: neither a time such as 104ms nor a file. Write FILE, FILE:KEY or FILE:KEY=UNIT"
+                )
             self.given.append(name)
             suffix = pathlib.Path(name).suffix
             suffix = suffix if suffix in (".csv", ".json", ".tsv") else ".txt"  # another suffix may be a name

@@ -26,7 +26,15 @@ LONGEST = {"docs": 30, "guide": 25, "comment": 30, "message": 25, "page": 25}
 # README and the guides are read by people who do not know the program yet.
 GUIDES = ("README.md", "docs/start.md", "docs/guides/")
 # Written by others, made by programs, or words that are themselves the subject.
-NOT_OURS = ("tests/golden/", "tests/data/", "tests/fixtures/", "tests/mutation/", "scripts/plain_words.py", "cmake/wasm/", "LICENSE")
+NOT_OURS = (
+    "tests/golden/",
+    "tests/data/",
+    "tests/fixtures/",
+    "tests/mutation/",
+    "scripts/plain_words.py",
+    "cmake/wasm/",
+    "LICENSE",
+)
 
 
 class Finding(NamedTuple):
@@ -104,7 +112,9 @@ def print_lengths() -> None:
         counts = [words_in(s) for p in passages(path, text) if not p.fragment for s in sentences(p.text)]
         counts = [count for count in counts if count > 0]
         if counts:
-            print(f"{path}: {sum(counts) / len(counts):.1f} words a sentence, longest {max(counts)}, {len(counts)} sentences")
+            print(
+                f"{path}: {sum(counts) / len(counts):.1f} words a sentence, longest {max(counts)}, {len(counts)} sentences"
+            )
 
 
 def main() -> int:

@@ -3,7 +3,9 @@
 import re
 
 # Rule 5: a comment names what it describes. "Where … is" is refused where it opens a condition before the thing said.
-OPENERS = re.compile(r"(Of|That|Those|So many|As many|Whose|Where\b[^.,:;]*\b(is|are|was|were|has|have)\b|…|\.\.\.)(?=\W|$)")
+OPENERS = re.compile(
+    r"(Of|That|Those|So many|As many|Whose|Where\b[^.,:;]*\b(is|are|was|were|has|have)\b|…|\.\.\.)(?=\W|$)"
+)
 
 # Rule 6: behind code there is room for a unit.
 TRAILING_WORDS = 8

@@ -91,7 +91,9 @@ def of_c_like(path: str, text: str) -> Iterator[Passage]:
             else:
                 if not comment:
                     comment_line = line
-                if not said.startswith(("clang-format", "NOLINT", "@ts-", "eslint", "@type", "@param", "@returns", "@typedef")):
+                if not said.startswith(
+                    ("clang-format", "NOLINT", "@ts-", "eslint", "@type", "@param", "@returns", "@typedef")
+                ):
                     comment.append(said)
                 next_line = line + 1
         elif token["block"]:
@@ -100,7 +102,11 @@ def of_c_like(path: str, text: str) -> Iterator[Passage]:
             if said:
                 yield Passage(path, line, "comment", said)
         else:
-            literal = token["raw"] if token["raw"] is not None else unescaped((token["string"] or token["template"] or token["char"])[1:-1])
+            literal = (
+                token["raw"]
+                if token["raw"] is not None
+                else unescaped((token["string"] or token["template"] or token["char"])[1:-1])
+            )
             if not message:
                 message_line = line
             # Tests expect what others wrote: of their literals only the names are ours to judge.
@@ -120,7 +126,11 @@ CODE = re.compile(r"[{}<>=$|;()\[\]_\\/]")
 def is_prose(text: str) -> bool:
     """Whether a literal is for people: at least four words, and few characters that only code has."""
     words = re.findall(r"[A-Za-z]{2,}", text)
-    if len(words) < 4 or " " not in text.strip() or text.lstrip().startswith(("{", "<", "#include", "SELECT ", "# fish ", ".ddpsim-plot{")):
+    if (
+        len(words) < 4
+        or " " not in text.strip()
+        or text.lstrip().startswith(("{", "<", "#include", "SELECT ", "# fish ", ".ddpsim-plot{"))
+    ):
         return False
     if re.fullmatch(r"[a-z0-9_.:+\s-]*", text) and len(words) > 40:  # a list of words
         return False
@@ -233,5 +243,7 @@ def code_of(path: str, text: str) -> str:
     """`text` without its comments and literals, line for line: what is left are names."""
     blank = lambda found: re.sub(r"[^\n]", " ", found.group())  # noqa: E731
     if path.endswith(".py"):
-        return re.sub(r"#[^\n]*|\"\"\".*?\"\"\"|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", blank, text, flags=re.DOTALL)
+        return re.sub(
+            r"#[^\n]*|\"\"\".*?\"\"\"|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", blank, text, flags=re.DOTALL
+        )
     return C_TOKEN.sub(blank, text)

@@ -132,9 +132,9 @@ std::vector<std::string> evidence_of_one_side(const Evidence& before, const Evid
   const auto note = [&](std::string_view side, std::string_view other,
                         const std::vector<std::string>& kinds) {
     if (!kinds.empty())
-      notes.push_back(
-          fmt::format("only {} has {}, so a change in it cannot be seen; give the same kind of file for {}",
-                      side, fmt::join(kinds, ", "), other));
+      notes.push_back(fmt::format(
+          "only {} has {}, so a change in it cannot be seen; give the same kind of file for {}",
+          side, fmt::join(kinds, ", "), other));
   };
   note("OLD", "NEW", kinds_of(before, after, false));
   note("NEW", "OLD", kinds_of(after, before, false));

@@ -43,9 +43,9 @@ int descriptor_named(const fs::path& path) {
 }
 
 void fail_to_write(const std::string& file, int error_number) {
-  throw OutputError(file, fmt::format("cannot be written: {}",
-                                      std::generic_category().message(
-                                          error_number == 0 ? EIO : error_number)));
+  throw OutputError(
+      file, fmt::format("cannot be written: {}",
+                        std::generic_category().message(error_number == 0 ? EIO : error_number)));
 }
 
 void require_regular_place(const fs::path& path) {

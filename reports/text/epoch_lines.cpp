@@ -58,8 +58,8 @@ std::string joined_lines(const JoinedEpoch& epoch, int digits, const TerminalSty
   else
     text += fmt::format("The epoch has {}, {} of them with ranks that have joined and send zeros.",
                         how_many(epoch.iterations, "iteration"), epoch.tail);
-  return wrapped(text + fmt::format(" It takes {}.", long_time(epoch.time, digits)),
-                 style.width, kIndent);
+  return wrapped(text + fmt::format(" It takes {}.", long_time(epoch.time, digits)), style.width,
+                 kIndent);
 }
 
 }  // namespace ddpsim

@@ -121,9 +121,7 @@ def nodes_of(cluster):
 def neighbours(cluster, options, more):
     """The neighbours of a job: cluster and options, by the difference."""
     nodes, found = nodes_of(cluster), {}
-    for count in (
-        (nodes - 1, nodes + 1) if nodes > 2 else (nodes + 1,) if nodes == 2 else ()
-    ):  # one node has no network
+    for count in (nodes - 1, nodes + 1) if nodes > 2 else (nodes + 1,) if nodes == 2 else ():  # one node has no network
         found[f"{count} nodes"] = re.sub(r"^node:\d+", f"node:{count}", cluster), ()
     if more:
         if nic := re.search(r"nic:(\d+)x(\d+)Gbps", cluster):

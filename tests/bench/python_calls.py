@@ -47,9 +47,7 @@ def main(program):
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         os.environ["PYTHONPYCACHEPREFIX"] = compiled
         start = medians(python=python("pass"), package=python("import ddpsim"))
-        print(
-            f"import ddpsim: {start['package'] - start['python']:.1f} ms more than Python's {start['python']:.0f} ms"
-        )
+        print(f"import ddpsim: {start['package'] - start['python']:.1f} ms more than Python's {start['python']:.0f} ms")
         for command, question in QUESTIONS.items():
             call = getattr(ddpsim, command)
             line = f"import ddpsim; ddpsim.{command}(*{question!r})"

@@ -110,9 +110,7 @@ def span(event):
 def seen_by_profiler(profiler):
     """For each iteration: shapes in the order of AccumulateGrad, elements of each all-reduce, and shapes copied out by
     bucket."""
-    events = (
-        profiler.profiler.kineto_results.events()
-    )  # profiler.events() would be too slow
+    events = profiler.profiler.kineto_results.events()  # profiler.events() would be too slow
     steps = [span(event) for event in events if event.name() == "an iteration"]
     wanted = {
         "torch::autograd::AccumulateGrad": "gradients",

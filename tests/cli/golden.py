@@ -92,7 +92,9 @@ class Outcome:
         lines.append(f"exit: {self.code}")
         for title, text in self.sections:
             lines += ["", f"-- {title}" + ("" if text else ": nothing")]
-            lines += text.removesuffix("\n").split("\n") if self.case.shows_keys and text else kept_values.lines_of(text)
+            lines += (
+                text.removesuffix("\n").split("\n") if self.case.shows_keys and text else kept_values.lines_of(text)
+            )
             if text and not text.endswith("\n"):
                 lines.append("(no newline at the end)")
         return lines

@@ -57,9 +57,7 @@ def train(rank, ranks, make, inputs, ddp_options, join_options, parts=1):
             raised = "exhausted" in str(error)
             if not raised:
                 raise
-    order = ddp._get_ddp_logging_data().get(
-        "rebuilt_per_bucket_param_indices", ""
-    )  # none with find_unused_parameters
+    order = ddp._get_ddp_logging_data().get("rebuilt_per_bucket_param_indices", "")  # none with find_unused_parameters
     return {
         "ranks": ranks,
         "inputs": inputs,

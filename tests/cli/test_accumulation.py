@@ -48,7 +48,9 @@ class Accumulation(unittest.TestCase):
             self.assertTrue(any(said in w and "bucketing is not how this job ran" in w for w in simulated["warnings"]))
             self.assertIn("no bucket cap was used", str(answer("tune", path, CLUSTER)["recommended"]))
             advised = answer("advise", path, CLUSTER)
-            self.assertTrue(any("no bucket cap is considered" in warning and said in warning for warning in advised["warnings"]))
+            self.assertTrue(
+                any("no bucket cap is considered" in warning and said in warning for warning in advised["warnings"])
+            )
             self.assertNotIn("bucket_cap_mb", str(advised["rows"]))
             self.assertEqual(answer("compare", path, CLUSTER, CLUSTER)["schema"], "ddpsim.compare/1")
 

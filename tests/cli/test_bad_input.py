@@ -99,7 +99,7 @@ USAGE_ERRORS = [
     ([*SIMULATE, "--backend", "1"], ['--backend: "1" is not one of nccl, gloo']),
     ([*SIMULATE, "--timing", "0"], ['--timing: "0" is not one of recorded, compacted']),
     ([*SIMULATE, "--backend", "gloo", "--interference", "sm:0"], ["--interference", "--backend gloo"]),
-    ([*TUNE, "--seed", "7"], ['--seed: ddpsim tune has no such option']),
+    ([*TUNE, "--seed", "7"], ["--seed: ddpsim tune has no such option"]),
     ([*SIMULATE, "--gloo", "step:9us"], ["--gloo", "--backend gloo"]),
     ([*SIMULATE, "--backend", "gloo", "--gloo", "stp:9us"], ['"stp"', 'Did you mean "step"?']),
     ([*SIMULATE, "--backend", "gloo", "--gloo", "process:3"], ["--gloo", "process", '"3"']),

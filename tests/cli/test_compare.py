@@ -529,7 +529,10 @@ class Searched(unittest.TestCase):
             (["dgx1v@[1..4]"], "the goal of the search is missing"),
             (["dgx1v@[1..4]", "--until", "a faster than b"], "no candidate is called"),
             (["dgx1v@[4..1]", "--until", "efficiency<90%"], "the larger one last"),
-            (["dgx1v@[1..4]", "dgx1v-1xedr@[1..8]", "--until", "efficiency<90%"], "only one range can be searched at a time"),
+            (
+                ["dgx1v@[1..4]", "dgx1v-1xedr@[1..8]", "--until", "efficiency<90%"],
+                "only one range can be searched at a time",
+            ),
         ):
             outcome = ddpsim("compare", WORKLOAD, *words)
             self.assertEqual(2, outcome.code)

@@ -185,9 +185,9 @@ class DataLoading(unittest.TestCase):
         document["batch_per_gpu"] = case["batch"]
         path = write_json(self.folder / "counted.json", document)
         cluster = "node:1 gpu:1xV100" if ranks == 1 else f"node:1 gpu:{ranks}xV100 pcie:12GBps"
-        epoch = answer("simulate", path, cluster, *EQUAL_GPUS, "--dataset-size", case["size"], "--drop-last", case["drop"])[
-            "epoch"
-        ]
+        epoch = answer(
+            "simulate", path, cluster, *EQUAL_GPUS, "--dataset-size", case["size"], "--drop-last", case["drop"]
+        )["epoch"]
         self.assertEqual(epoch["samples_per_rank"], case["samples"])
         self.assertEqual(epoch["full_batches"] + (epoch["tail_batch"] > 0), len(case["batches"]))
         self.assertEqual(

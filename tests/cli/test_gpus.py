@@ -155,7 +155,8 @@ class Jobs(unittest.TestCase):
             outcome = ddpsim("simulate", f"gpt2-xl@TITANRTX:b1:{precision}", "node:1 gpu:2xTITANRTX nvlink:2x25GBps")
             self.assertEqual(outcome.code, 3, outcome.err)
             self.assertIn(
-                "TITANRTX has 24 GiB. Without activations 23.9 GiB of it remain. Shard it with --scheme fsdp2.", outcome.err
+                "TITANRTX has 24 GiB. Without activations 23.9 GiB of it remain. Shard it with --scheme fsdp2.",
+                outcome.err,
             )
 
 

@@ -135,7 +135,13 @@ class Limits(unittest.TestCase):
     def test_times_too_small_or_too_long_to_be_simulated(self):
         self.refused("--mtbf 1e-11s: expected 1s or more", *LONG_RUN, "--mtbf", "1e-11s", "--checkpoint", "1s", code=2)
         self.refused(
-            "--checkpoint, --restart: with --nnodes, at most 10 years", *LONG_RUN, "--mtbf", "1000h", "--checkpoint", "1e6h", code=2
+            "--checkpoint, --restart: with --nnodes, at most 10 years",
+            *LONG_RUN,
+            "--mtbf",
+            "1000h",
+            "--checkpoint",
+            "1e6h",
+            code=2,
         )
         self.refused(
             "keep_alive_interval x keep_alive_max_attempt is longer than 10 years",

@@ -104,8 +104,7 @@ class Misplaced(unittest.TestCase):
             ),
             (
                 ["calibrate", "dgx1v", "--cluster", "dgx1v", "-o", "lab.json"],
-                '"dgx1v" is a cluster, where a log is expected. Pass it with --cluster, and its '
-                "logs as LOG",
+                '"dgx1v" is a cluster, where a log is expected. Pass it with --cluster, and its logs as LOG',
             ),
             (
                 ["simulate", "log.txt", "dgx1v"],

@@ -198,7 +198,11 @@ class OtherSchemes(unittest.TestCase):
         self.refused(kernels, "cannot tell how gradients are reduced", "ProfilerActivity.CPU")
 
     def test_the_original_traces_are_ddp_and_name_other_collectives(self):
-        for name, beside in ((R50, ""), (ONE_RANK, ""), (DLRM, "other collectives than the gradients' all-reduces: 5 all-to-alls;")):
+        for name, beside in (
+            (R50, ""),
+            (ONE_RANK, ""),
+            (DLRM, "other collectives than the gradients' all-reduces: 5 all-to-alls;"),
+        ):
             document = self.accepted(copies.read(TRACES / f"{name}.json.gz"), beside)
             self.assertNotIn("reduced_by", document["recorded_with"])
             self.assertNotIn("accumulate", document["recorded_with"])

@@ -248,7 +248,11 @@ class GoingOn(Sweep):
         lines = self.whole.splitlines(keepends=True)
         version = self.whole.replace('"ddpsim": "', '"ddpsim": "0.', 1)
         for content, message, study in (
-            (self.whole, "sweep.jsonl: is the sweep of another study, or was written by another version of ddpsim. Move", other),
+            (
+                self.whole,
+                "sweep.jsonl: is the sweep of another study, or was written by another version of ddpsim. Move",
+                other,
+            ),
             (version, "is the sweep of another study, or was written by another version of ddpsim", "study.json"),
             (
                 "my notes",
@@ -258,7 +262,11 @@ class GoingOn(Sweep):
             ("my\nnotes\n", "sweep.jsonl:line 1: is not the first line of a sweep", "study.json"),
             (lines[0] + lines[2], "sweep.jsonl:line 2: is point 1, but 0 comes next", "study.json"),
             (lines[0] + "{}\n", "sweep.jsonl:line 2: is not a point of a sweep", "study.json"),
-            (self.whole + lines[-1], f"line {POINTS + 2}: is point {POINTS - 1}, but the sweep has no more points", "study.json"),
+            (
+                self.whole + lines[-1],
+                f"line {POINTS + 2}: is point {POINTS - 1}, but the sweep has no more points",
+                "study.json",
+            ),
             (self.sweep("--shard", "1/2"), "contains another shard of this sweep", "study.json"),
         ):
             path = self.file(content)

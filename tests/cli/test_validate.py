@@ -68,7 +68,9 @@ class Validate(unittest.TestCase):
             self.assertEqual(document["own_calibration"], judges_itself)
             self.assertEqual(any("proves nothing" in warning for warning in document["warnings"]), judges_itself)
             text = " ".join(ddpsim("validate", table, f"{log}@2x4").out.split())
-            self.assertEqual("This same measurement calibrated the cluster, so this error proves nothing" in text, judges_itself)
+            self.assertEqual(
+                "This same measurement calibrated the cluster, so this error proves nothing" in text, judges_itself
+            )
         uncalibrated = self.predicted("allreduce", NODES, "-b", "1M", "-e", "64M")
         self.assertNotIn("calibrated_by", json.loads(uncalibrated.read_text()))
         self.assertFalse(answer("validate", uncalibrated, own)["own_calibration"])

@@ -548,7 +548,11 @@ def complaints(case, before, run):
                 f"{name} has a character that must not reach a terminal",
                 found[0].encode("utf-8", "surrogateescape") + b" in " + stream,
             )
-    if case.words[1:2] == ["--json"] and run.stdout and not {"--help", "--help-all", "-h", "--version"} & set(case.words):
+    if (
+        case.words[1:2] == ["--json"]
+        and run.stdout
+        and not {"--help", "--help-all", "-h", "--version"} & set(case.words)
+    ):
         documents = run.stdout.split(b"\n") if case.words[0] == "sweep" else [run.stdout]
         try:
             for document in documents:

@@ -123,7 +123,9 @@ class Content(unittest.TestCase):
             result = envelope(pages[name].read_text())["documents"]["result"]
             with self.subTest(name), opened(pages[name]) as page:
                 table = [
-                    row for row in rows(page, "The step, span by span")[1:] if row[0].startswith(("simulated", "current"))
+                    row
+                    for row in rows(page, "The step, span by span")[1:]
+                    if row[0].startswith(("simulated", "current"))
                 ]
                 spans = [
                     (row[1], row[2], 1000 * float(row[4]), 1000 * float(row[5]))

@@ -102,7 +102,9 @@ class FirstScreen(unittest.TestCase):
                         settled(page)
                     page.screenshot(path=PICTURES / f"{name}-{looks}.png", full_page=True)
                     self.assertEqual(
-                        page.evaluate("document.documentElement.scrollWidth"), width, "the page is wider than the window"
+                        page.evaluate("document.documentElement.scrollWidth"),
+                        width,
+                        "the page is wider than the window",
                     )
                     self.assertEqual(browsing.violations(page), [])
                     if address and looks == "light":

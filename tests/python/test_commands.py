@@ -78,7 +78,9 @@ class Commands(unittest.TestCase):
                 for given in (value, [value]):
                     with (
                         self.subTest(option),
-                        self.assertRaisesRegex(TypeError, f"^{option}={value}: this option takes a value, it is not a switch"),
+                        self.assertRaisesRegex(
+                            TypeError, f"^{option}={value}: this option takes a value, it is not a switch"
+                        ),
                     ):
                         ddpsim.tune("resnet50-v100-b32", "dgx1v", **{option: given})
         for value in ("yes", "", 2, 0.5, [], [True], object()):

@@ -49,7 +49,10 @@ class Generated(unittest.TestCase):
             encoding="utf-8",
         )
         self.assertEqual(done.stderr.count("Traceback"), 1, done.stderr)
-        self.assertRegex(done.stderr.splitlines()[-1], r"^ImportError: this is the source of ddpsim without its generated modules.*cmake --build")
+        self.assertRegex(
+            done.stderr.splitlines()[-1],
+            r"^ImportError: this is the source of ddpsim without its generated modules.*cmake --build",
+        )
 
 
 class Schemas(unittest.TestCase):

@@ -1650,9 +1650,7 @@ def write_document(path, document):
         directly = os.path.exists(place) and not os.path.isfile(place)
         if not directly:
             # The temporary name is short, because the target's name may have the maximum length.
-            beside = os.path.join(
-                os.path.dirname(place), f".ddpsim-{secrets.token_hex(8)}"
-            )
+            beside = os.path.join(os.path.dirname(place), f".ddpsim-{secrets.token_hex(8)}")
         flags = os.O_WRONLY if directly else os.O_WRONLY | os.O_CREAT | os.O_EXCL
         # Half of a surrogate pair becomes an escape, which JSON supports.
         with open(

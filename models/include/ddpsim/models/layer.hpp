@@ -101,7 +101,7 @@ struct Layer {
   bool passes_on = true;
   bool trains = true;             ///< whether its weight is trainable, not frozen
   bool single_precision = false;  ///< autocast keeps it in fp32 (LayerNorm, softmax, loss)
-  bool channels_last = false;     ///< its operands are NHWC, as tensor cores read them
+  bool channels_last = false;     ///< its operands are NHWC
 };
 
 }  // namespace ddpsim
