@@ -14,7 +14,7 @@ class DdpLog(unittest.TestCase):
     def test_the_log_becomes_a_workload_that_names_its_assumptions(self):
         outcome = ddpsim("import", LOG, "--gpu", "V100")
         self.assertEqual(outcome.code, 0, outcome.err)
-        self.assertIn("as in the bundled resnet18-v100-b256, an assumption", outcome.err)
+        self.assertIn("as in the bundled resnet18-v100-b256. This assumption is off by a few percent", outcome.err)
         self.assertIn("pass --bucket-cap-mb 5, and --torch VERSION", outcome.err)
         document = json.loads(outcome.out)
         self.assertEqual(len(document["backward"]["ready"]), 62)
