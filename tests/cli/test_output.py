@@ -139,7 +139,7 @@ class RanksThatDiffer(unittest.TestCase):
         self.assertEqual(result["rank_waits"][0]["caused_wait_us"], 0)
         self.assertEqual(result["variation"]["stragglers"], [{"rank": 1, "slowdown": 1.2}])
         lines = ddpsim(*arguments).out.splitlines()[:6]
-        self.assertIn("rank 1 causes 100 % of it", " ".join(" ".join(lines).split()))
+        self.assertIn("Rank 1 causes 100 % of that", " ".join(" ".join(lines).split()))
 
     def test_jitter_spreads_iterations_and_a_seed_repeats_them(self):
         first = ddpsim(*self.JITTER, "--json").out
@@ -307,7 +307,7 @@ class Versions(unittest.TestCase):
                 ]
                 self.assertGreaterEqual(steps[0] - steps[1], advice["gain_us"]["value"] - 0.001)
         text = ddpsim("tune", *self.JOB, "--caps", "45,43").out
-        self.assertTrue(text.startswith("Keep the default bucket_cap_mb until you know which PyTorch runs"), text)
+        self.assertTrue(text.startswith("Keep the default bucket_cap_mb until you know the PyTorch version (--torch): "), text)
         self.assertIn("PyTorch 2.5 and newer: bucket_cap_mb=45 saves", text)
 
     def test_a_given_version_needs_no_other(self):
