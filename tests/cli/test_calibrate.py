@@ -128,7 +128,7 @@ class Calibrate(unittest.TestCase):
         self.assertEqual([(log["nodes"], log["gpus_per_node"]) for log in logs], [(1, 4)])
         done, output = self.noted("flight.json", self.flight_recording(4), "@1x4")
         self.assertEqual(done.code, 0, done.err)
-        self.assertNotIn("taken to have run", done.out)
+        self.assertNotIn("assumed to have run", done.out)
         done, _ = self.noted("twelve.json", self.flight_recording(12))
         self.assertEqual(done.code, 3)
         self.assertIn("twelve.json@NODESxGPUS", done.err)

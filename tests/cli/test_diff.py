@@ -77,7 +77,7 @@ class Changes(unittest.TestCase):
         self.assertIn(
             "Who is late: rank 1, in nearly every step: look at its input: its data, its loader or its host.", text
         )
-        self.assertNotIn("not the data", text)
+        self.assertNotIn("not at the data", text)
         causes = {cause["class"]: cause["decide_by"] for cause in answer["causes"]}
         self.assertIn("swap the batches of the late rank and another rank", causes["slow_rank"])
         self.assertIn("one batch over and over", causes["data_loading"])

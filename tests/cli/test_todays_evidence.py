@@ -187,7 +187,7 @@ class TodaysEvidence(unittest.TestCase):
             ranks = [str(TRACES / f"dlrm-ddp-8xV100-rank{rank}.json.gz") for rank in range(8)]
             self.assertEqual(ddpsim("import", *ranks, "-o", job).code, 0)
             command = ("compare", job, "dgx1v@2", "dgx1v@1")
-            self.assertIn("Calibrated by the recording itself: dgx1v@1, no other.", ddpsim(*command).out)
+            self.assertIn("Calibrated by the recording itself: dgx1v@1 (no other candidate).", ddpsim(*command).out)
 
             def calibrated(*options):
                 rows = json.loads(ddpsim(*command, *options, "--json").out)["rows"]

@@ -84,7 +84,7 @@ class Validate(unittest.TestCase):
         outcome = ddpsim("validate", table, f"{log}@1x8")
         self.assertEqual(outcome.code, 3)
         self.assertIn("has 1 x 8 GPUs", outcome.err)
-        self.assertIn("of 2 x 4 GPUs", outcome.err)
+        self.assertIn("allreduce.json has 2 x 4 GPUs", outcome.err)
         self.assertEqual(ddpsim("validate", table, f"{log}@2x4").code, 0)
         other = self.file("a100.json", table.read_text().replace('"V100"', '"A100"'))
         named = self.file("named.txt", devices + log_of(document["rows"], 8))
@@ -128,7 +128,7 @@ class Validate(unittest.TestCase):
         )
         self.assertEqual(document["caps"]["measured_best"], "bucket_cap_mb=100")
         self.assertIsNotNone(document["caps"]["regret_percent"])
-        self.assertIn("Chosen: ", ddpsim("validate", curve, caps).out)
+        self.assertIn("Chosen cap: ", ddpsim("validate", curve, caps).out)
 
     def test_a_step_against_its_own_timeline(self):
         # The timeline shows the slowest GPU, but forward and backward of the result are those of a usual GPU.
