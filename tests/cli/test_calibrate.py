@@ -217,7 +217,9 @@ class Calibrate(unittest.TestCase):
     def test_a_job_shape_that_the_log_does_not_have_is_refused(self):
         done, output = self.calibrate(f"{self.log(2)}@4x2")
         self.assertEqual(done.code, 3)
-        self.assertIn("names 8 ranks on 2 hosts, up to 4 devices on one. But 4x2 was stated: 4 nodes of 2 GPUs", done.err)
+        self.assertIn(
+            "names 8 ranks on 2 hosts, up to 4 devices on one. But 4x2 was stated: 4 nodes of 2 GPUs", done.err
+        )
         self.assertFalse(output.exists())
 
     def test_an_all_reduce_of_one_rank_has_no_confidence(self):

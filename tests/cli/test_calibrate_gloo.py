@@ -237,7 +237,10 @@ class CalibrateGloo(unittest.TestCase):
         self.assertAlmostEqual(written["constants"]["process_gbps"], 2, delta=0.3)  # size / 2000 µs plus its steps
         self.output.unlink()
         for change, words in (
-            (lambda: self.trace(job, 1, sizes=(1 << 18, 1 << 20)), "the all-reduces of rank 1 differ from those of rank 0"),
+            (
+                lambda: self.trace(job, 1, sizes=(1 << 18, 1 << 20)),
+                "the all-reduces of rank 1 differ from those of rank 0",
+            ),
             (lambda: self.trace(job, 1, shapes=False), "Record with record_shapes=True"),
         ):
             change()

@@ -301,7 +301,8 @@ class Figures(unittest.TestCase):
             self.assertFalse([one for one in warnings if "learns differently" in one], words)
         # If it is the same for all, the order is also that of training.
         self.assertNotIn(
-            "training quality", ddpsim("compare", WORKLOAD, "p3dn@2", "p3dn@4", "--no-tune", "--comm-hook", "fp16", "--quiet").out
+            "training quality",
+            ddpsim("compare", WORKLOAD, "p3dn@2", "p3dn@4", "--no-tune", "--comm-hook", "fp16", "--quiet").out,
         )
 
     def test_one_scheme_left_looks_like_several(self):

@@ -143,7 +143,11 @@ WARNINGS = [
     (["--torch", "2.14"], "PyTorch 2.14 is newer than the rules known here (2.13)", True),
     (["--bucket-cap-mb", "999999"], "did you mean bytes", False),
     (["--bucket-cap-mb", "1048576"], "--bucket-cap-mb 1048576 is in MiB, so 1 TiB; did you mean bytes, 1 MiB?", True),
-    (["--first-bucket-mb", "1048576"], "--first-bucket-mb 1048576 is in MiB, so 1 TiB; did you mean bytes, 1 MiB?", True),
+    (
+        ["--first-bucket-mb", "1048576"],
+        "--first-bucket-mb 1048576 is in MiB, so 1 TiB; did you mean bytes, 1 MiB?",
+        True,
+    ),
     (["--nccl", "2.7"], "older than the oldest tuning table", False),
     (["--nccl", "2.6.9"], "NCCL 2.6.9 is older than the oldest tuning table here (2.7.8)", True),
     (["--nccl", "2.4.8"], "older than the oldest tuning table", False),  # its thresholds are known
@@ -426,7 +430,8 @@ class Releases(OnTheTinyJob):
         self.assertEqual(answer("simulate", *self.job, "--torch", "1.14.0a0+44dac51")["nccl"], "2.14.3")
         warnings = answer("simulate", self.variant(torch="1.14.0"), CLUSTER)["warnings"]
         self.assertTrue(
-            any('the workload\'s torch, "1.14.0", is not a version; 2.8 is assumed' in warning for warning in warnings), warnings
+            any('the workload\'s torch, "1.14.0", is not a version; 2.8 is assumed' in warning for warning in warnings),
+            warnings,
         )
 
     def test_a_version_newer_than_the_rules_is_named(self):

@@ -307,7 +307,9 @@ class Versions(unittest.TestCase):
                 ]
                 self.assertGreaterEqual(steps[0] - steps[1], advice["gain_us"]["value"] - 0.001)
         text = ddpsim("tune", *self.JOB, "--caps", "45,43").out
-        self.assertTrue(text.startswith("Keep the default bucket_cap_mb until you know the PyTorch version (--torch): "), text)
+        self.assertTrue(
+            text.startswith("Keep the default bucket_cap_mb until you know the PyTorch version (--torch): "), text
+        )
         self.assertIn("PyTorch 2.5 and newer: bucket_cap_mb=45 saves", text)
 
     def test_a_given_version_needs_no_other(self):
