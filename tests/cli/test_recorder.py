@@ -474,8 +474,10 @@ for name in ("step.json", "old"):
         for ending in ("tmp", "partial"):
             os.symlink("precious", f"{name}.{number}.{ending}")
 train(Recorder_of("step.json")); train(Recorder_of("link")); train(Recorder_of("dangling"));
-train(Recorder_of(os.fsdecode(b"caf\\xe9\\x1b[31m.json"))) reading = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
-train(Recorder_of("pipe")) assert os.read(reading, 1) == b"{"
+train(Recorder_of(os.fsdecode(b"caf\\xe9\\x1b[31m.json")))
+reading = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
+train(Recorder_of("pipe"))
+assert os.read(reading, 1) == b"{"
 """)
         self.assertEqual(precious.read_text(), "mine")
         self.assertTrue((self.folder / "link").is_symlink() and (self.folder / "pipe").is_fifo())
