@@ -445,7 +445,7 @@ TEST_CASE("measured log: a measurement of ddpsim-real") {
   const MeasuredLog buckets = parse_log(document("nccl", ""));
   REQUIRE(buckets.points.size() == 1);
   CHECK(buckets.points[0].time_us == 40);
-  CHECK(mentions(all(buckets.warnings), "beside compute"));
+  CHECK(mentions(all(buckets.warnings), "during compute"));
 }
 
 TEST_CASE("measured log: CSV") {

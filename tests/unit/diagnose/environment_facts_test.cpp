@@ -109,7 +109,7 @@ TEST_CASE("environment: threads of all ranks of a node against its cores") {
   CHECK(problems_of(node + "OMP_NUM_THREADS=8\n").empty());
   findings = problems_of(node + "OMP_NUM_THREADS=1\n");
   REQUIRE(findings.size() == 1);
-  CHECK(mentions(findings[0].says, "one of 8 cores"));
+  CHECK(mentions(findings[0].says, "one of the 8 cores"));
   // torchrun's default is nobody's choice, and without cores nothing can be said.
   CHECK(problems_of(node + "OMP_NUM_THREADS=1\nTORCHELASTIC_RUN_ID=none\n").empty());
   CHECK(problems_of(node +
