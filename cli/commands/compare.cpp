@@ -247,7 +247,7 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
       ->expected(1)
       ->take_all();
   common(command->add_option("--until", arguments->until,
-                             "Find where along a range this holds: efficiency<90%, speed>20000, "
+                             "Find where along a range this holds: efficiency<90%, "
                              "step>120ms, usd>1.5, \"A faster than B\"; repeatable"))
       ->type_name("CONDITION")
       ->expected(1)
