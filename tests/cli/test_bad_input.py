@@ -221,7 +221,7 @@ USAGE_ERRORS = [
     *(
         (
             [command, "resnet50-v100-b32", "p3dn@2", "--gpu", "H100", *more],
-            ["--gpu H100", "V100", "--gpu must name"],
+            ["--gpu H100", "V100", "--gpu names" if command == "compare" else "--gpu must name"],
         )
         for command in ("simulate", "tune", "advise", "compare")
         for more in ([], ["--compute-scale", "2"] if command != "compare" else ["--threads", "1"])

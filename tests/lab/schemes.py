@@ -176,7 +176,7 @@ def report(arguments, records):
             error = (predicted / truth - 1) * 100
             print(
                 f"{place:<75} measured {truth / 1000:8.2f} ms, predicted {predicted / 1000:8.2f} ms {error:+6.1f} %"
-                f"   noise {noise:.1f}, as DDP {as_ddp:+.0f}, nothing hidden {in_the_open:+.0f} %",
+                f"   noise {noise:.1f}, as DDP {as_ddp:+.0f}, nothing hidden {exposed:+.0f} %",
                 flush=True,
             )
             errors.append(abs(error))

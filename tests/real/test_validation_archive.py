@@ -106,7 +106,7 @@ class ValidationArchive(unittest.TestCase):
             place.write_text(text)
             run = self.run_line([sys.executable, str(SCRIPTS / "job_archive.py"), "pack", "out", "out.tar.gz"])
             self.assertEqual(run.returncode, 1, text[:80])
-            self.assertRegex(run.stderr, r"^validate: .*Measure again, into an empty folder \(-o FOLDER\)\n$")
+            self.assertRegex(run.stderr, r"^validate: .*Measure again into an empty folder \(-o FOLDER\)\n$")
 
     def test_a_failing_program_is_noticed_if_ended_children_are_ignored(self):
         good = {
