@@ -71,7 +71,8 @@ struct Answer {
   /// With --interactive, the page with the simulator.
   std::optional<InteractivePage> page = {};
 };
-/// Returns the files to write, for `require_own_outputs`.
+/// Returns the files that these arguments name. `require_own_outputs` checks that they differ from
+/// each other and from every input.
 std::vector<NamedOutput> named_outputs(const OutputArguments& arguments);
 
 /// Writes the files, then prints the answer. The text names the files, so they must exist first.

@@ -27,7 +27,7 @@ struct Sweep {
   int warmup = 3;
   int iterations = 9;
   int all_reduce_repetitions = 15;
-  /// Run one more step of each configuration and check its averages.
+  /// Whether to run one more step of each configuration and check its averaged gradients.
   bool check = true;
   bool busy_compute = false;
   /// Ranks may differ in this, because it does not change the job.

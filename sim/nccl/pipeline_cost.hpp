@@ -61,10 +61,11 @@ struct PipelineConstants {
   NetworkLatency slingshot{.hop_us = {11.7, 82, 82}, .rendezvous_us = 0, .wire_us = 2.5};
   /// Sockets: p3dn, Polaris and a 10 Gb/s log.
   NetworkLatency socket{.hop_us = {21, 131, 131}, .rendezvous_us = 0, .wire_us = 15};
-  /// How latencies between nodes hide behind the transfer. With 1 they add up; with infinity the
-  /// shorter one hides completely. Proxies work in parallel with the kernel, but every chunk waits
-  /// for the one before. The value is between 2 and 3 for every cluster measured at several numbers
-  /// of nodes.
+  /// Exponent q that says how much the latencies between nodes hide behind the transfer: the two
+  /// take (latencies^q + transfer^q)^(1/q). With q = 1 they add up. With q = infinity, the shorter
+  /// of the two hides completely. Proxies work in parallel with the kernel, but every chunk waits
+  /// for the chunk before it. The exponent is between 2 and 3 for every cluster that was measured at
+  /// several numbers of nodes.
   double overlap = 2.5;
   /// us per hop between nodes for each channel after the first: one proxy thread serves all
   /// channels. 1.0 on Slingshot, 0.35 to 0.6 over InfiniBand.
@@ -92,9 +93,9 @@ struct PipelineConstants {
   /// Share of PCIe's nominal rate that carries payload peer to peer under one root port. Four RTX
   /// 4090 of one socket, with a driver that allows it.
   double one_root_share = 0.80;
-  /// GB/s that one thread block writes to and reads from host memory with Simple. No log has less.
-  /// Eight A100 of two sockets carried 14.9 with the two channels that NCCL's search finds,
-  /// whatever the processors.
+  /// GB/s that one thread block writes to and reads from host memory with Simple. No log shows a
+  /// lower rate. Eight A100 of two sockets carried 14.9 with the two channels that NCCL's search
+  /// finds, on every kind of processor.
   double host_block_gbps = 7.4;
   /// Share of a NIC's nominal rate that carries payload. DGX A100 and ABCI; p4d and p5; three
   /// Slingshot sites; for sockets a 10 Gb/s log.
@@ -164,12 +165,14 @@ struct PipelineConstants {
   /// carry.
   double tree_shared_nics = 0.55;
   double tree_branches = 0.7;
-  /// GB/s that a whole thread block reads and writes in a tree on Blackwell (`tree_touches`).
-  /// Source: 8 to 512 B200 by algorithm, with Simple, on 32 channels in one node and 16 between
-  /// nodes. It is 74 in one node (where links almost limit), 85 with two nodes and 76 with more.
-  /// NVLSTree moves the same bytes over the same NICs twice as fast, so no link limits there.
-  /// NCCL's own caps of its LL128 trees (graph/tuning.cc, 2.28) are 84 with two nodes and with
-  /// more.
+  /// GB/s that all threads of a block together read and write in a tree on Blackwell
+  /// (`tree_touches`).
+  ///
+  /// Source: logs of 8 to 512 B200 that give the time of each algorithm with Simple. They used 32
+  /// channels in one node and 16 between nodes. The rate is 74 in one node, where NVLink is almost
+  /// the limit. It is 85 with two nodes and 76 with more. The NICs are not the limit, because
+  /// NVLSTree moves the same bytes over them twice as fast. NCCL itself caps its LL128 trees at 84
+  /// on two nodes or more (graph/tuning.cc, 2.28).
   double blackwell_block_gbps = 79;
 };
 
@@ -205,13 +208,13 @@ struct PipelineTerms {
 PipelineTerms pipeline_terms(CollectiveKind kind, const CollectiveChoice& choice, Bytes size,
                              const Cluster& cluster);
 
-/// Most bytes per second over the TCP connections of so many channels, in messages of that size.
-/// Infinite if NCCL opens no connections.
+/// Highest rate, in bytes per second, of the TCP connections of `channels` channels. They send
+/// messages of `message` bytes. Infinite if NCCL opens no connections.
 double connections_rate(int channels, const Cluster& cluster,
                         double message = std::numeric_limits<double>::infinity());
 
-/// Bytes per second that so many thread blocks move through host memory. Infinite if no hop inside
-/// a node goes through it.
+/// Bytes per second that the thread blocks of `channels` channels move through host memory.
+/// Infinite if no hop inside a node goes through host memory.
 double host_blocks_rate(int channels, const Cluster& cluster);
 /// Bytes per second that thread blocks move with Simple over NVLink if channels are limited
 /// (CollectiveChoice::channel_limit). Infinite if they are not.

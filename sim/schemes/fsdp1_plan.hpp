@@ -19,7 +19,7 @@ struct Fsdp1Plan {
   std::vector<Fsdp1Unit> planned;
   int ranks;  ///< that shard together
   GradientDivision division;
-  double stepped;  ///< share of the parameters a rank steps
+  double stepped;  ///< share of parameters that a rank updates
   Bytes steps;     ///< size of that share, as stored
 
   bool frees_after_forward(std::size_t unit) const {

@@ -10,7 +10,7 @@
 namespace ddpsim {
 
 struct Fsdp2Group : ShardedUnit {
-  /// In backward. Absent if forward's all-gather is still in memory.
+  /// The all-gather in backward. Absent if the result of forward's all-gather is still in memory.
   std::optional<StepCollective> gather_again;
   std::vector<Bytes> shards;  ///< of parameters with a gradient, as stored
   std::size_t tensors;        ///< number of parameters
@@ -25,7 +25,7 @@ struct Fsdp2Plan {
   /// Number of ranks that gather again in backward. If there are fewer than `ranks`, each keeps a
   /// part of what forward gathered.
   int again;
-  double stepped;  ///< share of the parameters rank 0 steps
+  double stepped;  ///< share of parameters that rank 0 updates
   Bytes shards;    ///< size of that share, as stored
 
   bool keeps_parts() const { return again < ranks; }

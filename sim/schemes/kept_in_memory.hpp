@@ -15,7 +15,7 @@ namespace ddpsim {
 
 /// DDP's buckets, in addition to whole parameters and gradients.
 struct ReducerBuckets {
-  /// By parameter: whether the rank's optimizer steps it. If empty, it steps all of them.
+  /// For each parameter, whether the rank's optimizer updates it. Empty: it updates all parameters.
   std::vector<bool> steps;
 };
 
@@ -49,12 +49,12 @@ struct WholeTensors {
   Bytes averaged{};
   /// Size of the largest parameter that is widened to the common type for averaging.
   Bytes widened{};
-  Bytes between_averages{};  ///< kept from one to the next
+  Bytes between_averages{};  ///< kept from one average to the next
 };
 
-/// Parameters and gradients in one type, and fp32 for what the optimizer steps (DeepSpeed,
-/// Megatron-Core). All of it exists from the start of the step, except activations and the gradient
-/// just written.
+/// Parameters and gradients in one type, and fp32 copies that the optimizer updates (DeepSpeed,
+/// Megatron-Core). Everything exists from the start of the step, except activations and the gradient
+/// that was just written.
 struct MixedPrecision {
   Bytes parameters{};
   Bytes gradients{};

@@ -24,7 +24,7 @@ struct StepToPlan {
 struct SchemeRules {
   /// Precondition: cannot_simulate(job) is absent.
   std::function<PlannedStep(const StepToPlan& step)> schedule;
-  /// Precondition: the same.
+  /// Precondition: cannot_simulate(job) is absent.
   std::function<KeptInMemory(const Job& job)> kept_in_memory;
   /// Says in a few words how the step's result differs from plain data-parallel training. Empty if
   /// it does not.

@@ -30,23 +30,24 @@ class SchemeWriter {
   /// Begins a micro-batch. `adds`: its gradients are added to existing ones, whose type is
   /// `gradients` if given, else their parameters'.
   void begin_batch(bool adds, std::optional<Dtype> gradients = {});
-  /// Runs forward up to this share of it. Threads of one interpreter launch it for so many GPUs.
+  /// Runs forward up to `share` of its work. Threads of one Python interpreter launch it for `gpus`
+  /// GPUs in turn.
   void forward_to(double share, int gpus = 1);
-  /// Runs backward until that gradient, counted in the order written, exists.
+  /// Runs backward until `gradient` exists, an index in the order in which gradients are written.
   void backward_to(std::size_t gradient);
-  /// Runs backward up to the place where that hook is called.
+  /// Runs backward up to the place where `hook` is called.
   void backward_to(const UnitHook& hook);
   /// Runs backward to its end.
   void end_backward();
-  /// Steps the share of the parameters that this rank owns.
+  /// Runs the optimizer on the `share` of the parameters that this rank owns.
   void optimizer(double share);
-  /// Leaves the step to other ranks, which step all parameters.
+  /// Runs no optimizer on this rank, because other ranks update all parameters.
   void leave_out_optimizer();
-  /// The host steps this rank's parameters, which takes `step`. It starts after `there`, or else
-  /// after everything compute has waited for.
+  /// Runs the optimizer of this rank's parameters on the host for the time `step`. It starts after
+  /// the event `there`. If none is given, it starts after everything that compute has waited for.
   void optimizer_on_host(Duration step, std::optional<EventId> there = {});
 
-  /// Adds to existing gradients of that size.
+  /// Adds new gradients to existing ones of `gradients` bytes.
   void accumulate(Bytes gradients);
   /// Runs an extra kernel on the compute stream, such as a copy or a cast. It has to be launched
   /// first.
@@ -83,10 +84,10 @@ class SchemeWriter {
 
   /// Runs work on a side stream after the host has launched it.
   void run_on(RankStreams::SideStream stream, OperationKind purpose, Duration work);
-  /// Copies so many tensors between host and GPU on a side stream.
+  /// Copies `tensors` tensors between host and GPU on a side stream, in the time `copies`.
   void copy_on(RankStreams::SideStream stream, std::size_t tensors, Duration copies);
 
-  /// Calls a hook, which takes the host so long.
+  /// Calls a hook that takes the host the time `hook`.
   void call_hook(Duration hook);
   /// The host waits for all work of compute. Compute has nothing to do until the host launches
   /// more.
@@ -96,7 +97,7 @@ class SchemeWriter {
   void hold_host(EventId there, Duration work = Duration());
   /// Compute waits until the host launches more.
   void hold_for_host();
-  /// Launches copies of so many tensors between host and GPU.
+  /// Launches copies of `tensors` tensors between host and GPU.
   void launch_copies(std::size_t tensors);
 
   RankStep finish();

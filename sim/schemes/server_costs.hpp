@@ -57,7 +57,7 @@ class ServerCosts {
   };
   Transfer push(Bytes gradient) const;
   Transfer pull(Bytes bytes) const;
-  /// Upper bound in seconds for a step that moves so many bytes through one server.
+  /// Upper bound in seconds for a step that moves `bytes` bytes through one server.
   double seconds_at_most(double bytes) const;
 
  private:

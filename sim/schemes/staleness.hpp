@@ -11,7 +11,6 @@
 // Equal workers without jitter see each other's updates once a period, so their staleness is W - 1.
 // The result covers several seeds, starting with the job's, and leaves out the first periods. It
 // does not say whether training converges.
-// periods are left out. It says nothing of whether training converges.
 #pragma once
 
 #include "ddpsim/sim/collectives/job.hpp"

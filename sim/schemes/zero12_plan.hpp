@@ -17,7 +17,7 @@ struct PlannedReduction {
 
 struct PlannedBucket {
   std::vector<PlannedReduction> reductions;
-  Bytes single;  ///< all of them, in fp32
+  Bytes single;  ///< gradients of all reductions, in fp32
   Bytes gradients() const {
     Bytes all;
     for (const PlannedReduction& reduction : reductions) all += reduction.gradients;

@@ -1,5 +1,5 @@
 // What the schedules of DeepSpeed's stages share: side streams used under overlap_comm, and the
-// step of a rank's own part.
+// optimizer of a rank's own part.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace ddpsim {
 
-/// A side stream under overlap_comm. Otherwise the compute stream itself, so that nothing has to
-/// wait.
+/// A side stream under overlap_comm. Without it, this is the compute stream itself, so that nothing
+/// has to wait.
 class ZeroStream {
  public:
   ZeroStream(SchemeWriter& writer, bool overlaps)
@@ -68,8 +68,8 @@ struct OwnedPart {
   double share = 1;  ///< of the parameters
 };
 
-/// Steps the part where the optimizer is, and casts it. `to_gpu`: the result is then copied to the
-/// GPU.
+/// Runs the optimizer of the rank's part, on the host with `on_host`, otherwise on the GPU. Then
+/// casts the part to the type of computation. With `to_gpu`, the result is then copied to the GPU.
 inline void step_owned(const OwnedPart& owned, bool on_host, bool to_gpu,
                        const OffloadCosts& offload, SchemeWriter& writer) {
   if (on_host) {  // unscale, step, cast

@@ -23,8 +23,9 @@
 // 6 | c.weight 3. The pieces are {a} and {b, c}: a has reached 4 when b comes, but b's 8 have not
 // reached 10 when c does.
 //
-// Within a piece, PyTorch's order of hooks is an accident of autograd's heap; here it is the
-// recorded order. How compiling changes compute itself is not predicted: compute stays as recorded.
+// Within a piece, PyTorch runs hooks in an unpredictable order, which depends on autograd's heap.
+// ddpsim uses the recorded order. How compiling changes compute itself is not predicted: compute
+// stays as recorded.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Parts of which memory under DDP and under every other scheme is added up: the allocator, an
-// optimizer's state, activations, NCCL's buffers.
+// Parts of a rank's memory under DDP and every other scheme: the allocator's rounding, an optimizer's
+// state, activations and NCCL's buffers.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ bool on_host(const Job& job);
 /// Memory of the optimizer for parameters of one type.
 struct OptimizerBytes {
   Bytes state;
-  /// Master weights. While the optimizer steps, their gradient takes the same again.
+  /// Master weights. While the optimizer runs, their gradients take the same memory once more.
   Bytes masters;
 };
 OptimizerBytes optimizer_bytes(const OptimizerSetting& setting, Dtype dtype, Bytes parameters);

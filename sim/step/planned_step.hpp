@@ -25,7 +25,8 @@ enum class Detail { every_gradient, those_of_rank_0, none };
 struct Freed {
   /// Operation on that stream. Absent if it lies in an earlier step.
   std::optional<std::size_t> operation;
-  /// In that case, its time relative to the start of this step's forward (negative).
+  /// For an operation of an earlier step, its time relative to the start of this step's forward. It
+  /// is negative.
   Duration at;
 };
 
@@ -41,15 +42,15 @@ struct StepKind {
   /// With host_lead: for each piece of work that the steps before left to wait for, its end
   /// relative to the start of this forward.
   std::optional<std::vector<Duration>> freed_before;
-  /// Under optimizer_in_backward, for each bucket: the gradient before which its optimizer steps,
-  /// as a position in the order of writing. A position after the last one means after backward.
-  /// Empty: all of them step after backward.
+  /// Under optimizer_in_backward, for each bucket: the gradient before which the optimizer of the
+  /// bucket runs, as a position in the order of writing. A position after the last gradient means
+  /// after backward. Empty: the optimizer of every bucket runs after backward.
   std::vector<std::size_t> steps_before;
 };
 
 /// Host time of a step.
 struct HostTime {
-  /// Including DDP's hooks, copies and collectives.
+  /// Host time of the whole step, including DDP's hooks, copies and collectives.
   Duration step;
   Duration model;  ///< only the model's kernels
 };
@@ -71,7 +72,7 @@ struct BucketCollectives {
 /// The events of a rank that one of its collectives waits for.
 struct AwaitedEvents {
   EventId launched = 0;
-  /// What it sends is there, and so is the space for what it receives.
+  /// The data to send is there, and so is the memory for the data to receive.
   std::vector<EventId> ready;
 };
 
@@ -112,8 +113,10 @@ struct PlannedStep {
   bool hook_waits = false;  ///< backward stops while a bucket is reduced
   /// The host reads results of the GPU in the middle of the step.
   bool host_reads = false;
-  std::optional<ModelAveraging> averaging;  ///< local SGD's, after the optimizer
-  /// Broadcasts of ZeroRedundancyOptimizer, also after the optimizer.
+  /// The model averaging of local SGD. It runs after the optimizer.
+  std::optional<ModelAveraging> averaging;
+  /// Broadcasts of ZeroRedundancyOptimizer, by which ranks exchange the parameters that they
+  /// updated. They run after the optimizer.
   std::vector<std::uint32_t> parameter_broadcasts;
   /// For each bucket, on rank 0: position of the operation on the compute stream that writes its
   /// last gradient, and of its launch on the host stream.

@@ -80,8 +80,8 @@ class RankStreams {
     compute(computed, duration, bucket);
     append_wait(programs_.host, purpose, record(programs_.compute, computed), Duration());
   }
-  /// Adds launches of kernels that later ones wait behind. If the host is far ahead, only its time
-  /// is counted.
+  /// Adds launches of kernels to the host. Later launches wait behind them. If the host is far
+  /// ahead of the GPU, only their host time is counted.
   void launch(OperationKind purpose, Duration each, std::int64_t kernels) {
     host_time_.step += each * kernels;
     if (waits_for_launches()) append_work(programs_.host, purpose, each * kernels);
@@ -106,8 +106,8 @@ class RankStreams {
     const Duration longer = std::max(scaled(work) - work, Duration());
     wait_for_host(purpose, waited - longer - sooner);
   }
-  /// Holds the next gradient until the host has come to it, `since_start` after the start of the
-  /// step.
+  /// Holds the next gradient until the host has launched it. The host does so `since_start` after
+  /// the start of the step.
   void hold_gradient_until(Duration since_start) {
     if (waits_for_launches() || since_start <= alone_) return;  // cannot be written sooner
     constexpr auto purpose = OperationKind::backward;

@@ -23,7 +23,7 @@ struct StepCollective {
   std::optional<CollectiveChoice> choice;
   /// Copy before a collective that runs on the host.
   Duration to_host;
-  /// Copy after it.
+  /// Copy after a collective that runs on the host.
   Duration to_device;
   /// Module, bucket or parameter that it belongs to. May be empty.
   std::string unit{};

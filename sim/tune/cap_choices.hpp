@@ -33,8 +33,8 @@ class CapChoices {
   /// every cliff. The others follow by expected gain, greatest first.
   std::vector<CapChoice> in_order_of_preference(const Candidates& candidates,
                                                 std::vector<CapChoice> settings) const;
-  /// The cap nearest to PyTorch's default among those that people type and that give the same
-  /// buckets.
+  /// Among caps that give the same buckets as `setting`, the cap nearest to PyTorch's default. Only
+  /// caps that people would type (short numbers) count.
   std::optional<double> least_unusual(const Candidates& candidates, const CapChoice& setting) const;
   WeighedGain gain(const Candidates& candidates, std::size_t i) const;
 

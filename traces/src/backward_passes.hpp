@@ -18,7 +18,8 @@
 
 namespace ddpsim {
 
-/// The step itself, or its parts: "ProfilerStep#5 (2 of 3)".
+/// Splits a step that holds several backward passes into one part for each pass, with a name such as
+/// "ProfilerStep#5 (2 of 3)". A step with one pass is returned as it is.
 std::vector<StepMarker> split_by_passes(const TraceRecords& records, const StepMarker& step);
 
 }  // namespace ddpsim

@@ -34,7 +34,8 @@ struct InputOperator {
   InputOperatorKind kind{};
 };
 
-/// `dims` is "Input Dims" as written. Absent if it holds no such input.
+/// Reads the input of an operator of this kind from `dims`, the text of "Input Dims" in a profiler
+/// trace. Absent if `dims` holds no shape that fits this kind.
 std::optional<InputOperator> input_operator_of(InputOperatorKind kind, std::string_view dims,
                                                std::int64_t start_ns);
 

@@ -19,7 +19,7 @@ inline constexpr std::string_view kModelSchema = "ddpsim.model/1";
 /// What a file may hold.
 const ObjectType& model_document();
 
-/// Whether `text` says that it is such a document, of any version.
+/// Whether `text` says that it is a document ddpsim.model of any version.
 bool is_model_file(std::string_view text);
 
 /// `file`: its path, for messages and the description's name. Throws InputError.

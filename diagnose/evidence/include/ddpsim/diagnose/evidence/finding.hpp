@@ -108,9 +108,9 @@ enum class CauseClass {
   unknown,  ///< no evidence decides
 };
 
-/// As in JSON, spelled like the enumerator.
+/// Returns the name of the enumerator, which is also the word in JSON.
 std::string_view name_of(CauseClass what);
-/// All of them, in the order above.
+/// Returns all classes in the order of the enumeration.
 std::vector<CauseClass> cause_classes();
 
 /// What a change does to a step.

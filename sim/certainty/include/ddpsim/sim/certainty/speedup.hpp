@@ -42,7 +42,8 @@ struct WorkTime {
   std::vector<Job> jobs;
   /// Seconds for one sample, or for the work of one rank in a step.
   double expected = 0;
-  std::size_t measured = 0;  ///< how many of these steps were measured
+  /// For how many of `jobs` the step time was measured.
+  std::size_t measured = 0;
   std::vector<Moved> moved{};
   const Cluster& cluster() const { return jobs.front().cluster(); }
 };

@@ -21,8 +21,9 @@ struct AnalyticModel {
   CostFactors factors{};
 };
 
-/// NCCL's choice, then the pipeline chunk by chunk over the links of a fabric, together with
-/// background traffic. Algorithms without channels in the fabric use the cost model.
+/// The algorithm is NCCL's choice. Its pipeline is simulated chunk by chunk over the links of the
+/// fabric (the network's links and switches), together with background traffic. If the fabric has
+/// no channels (paths over links) for an algorithm, the cost model gives its time.
 struct FlowModel : AnalyticModel {
   std::shared_ptr<const Fabric> fabric;  ///< the fabric of the job's cluster
   std::shared_ptr<const Background> background;

@@ -20,7 +20,8 @@ enum class LossCause : std::uint8_t {
   interference,  ///< compute slowed while NCCL's kernels run
   /// The usual GPUs wait for the slowest one. In joined recordings, for the rank that came last.
   slowest_gpu,
-  /// A rank stated to be slower or to start late: its own compute, and the waits for it.
+  /// A rank is stated to be slower, or to start late: its own compute, and the waits
+  /// for this rank.
   straggler,
   /// A rank's random factor in an iteration. Negative if the rank computes faster.
   jitter,

@@ -26,7 +26,7 @@ struct CollectiveResult {
   /// What it belongs to: a module's name, "bucket 0", or a parameter's name.
   std::string unit;
   Bytes bytes;  ///< as nccl-tests counts them (collective.hpp)
-  /// What it sends is there, and so is the space for what it receives.
+  /// The data to send is there, and so is the memory for the data to receive.
   TimePoint ready;
   TimePoint launch;  ///< the host has enqueued it
   TimePoint start;   ///< the kernel runs on this rank
@@ -69,7 +69,7 @@ struct StepTimes {
   Duration wait;
   /// The part of communication and wait after the end of backward. It includes exposed_in_backward.
   Duration exposed_communication;
-  /// What stops backward after a communication hook that waits.
+  /// Time in which backward stands still because a communication hook waits for its collective.
   Duration exposed_in_backward;
   /// Part of exposed communication before forward reads gathered parameters, under a scheme that
   /// gathers them.
@@ -79,7 +79,8 @@ struct StepTimes {
   /// The part of the optimizer before the end of backward.
   Duration optimizer_in_backward;
   std::optional<double> overlap;  ///< 1 - (exposed transfer / communication)
-  /// Copies out of buckets that exposed communication does not hide.
+  /// Time of the copies from buckets back to gradients after exposed communication has ended. Copies
+  /// that run during exposed communication are not counted here.
   Duration finalize;
   Duration optimizer;
   /// Waits for SyncBatchNorm's collectives, in forward and backward.
@@ -92,13 +93,13 @@ struct StepTimes {
   Duration input;
   /// The wait for data and the copy of a batch on one GPU working alone, if that is simulated.
   Duration input_alone;
-  /// What else the recorded host did between steps.
+  /// Time between steps in which the recorded host did anything other than wait for data.
   Duration pause;
   /// Wait for the slowest GPU's compute (rank_slowdown.hpp).
   Duration slowest_gpu;
   /// Multi-GPU overhead beyond slowest_gpu, or what --rank-slowdown states.
   Duration unexplained;
-  /// The part of these two before the end of backward.
+  /// The part of `slowest_gpu` and `unexplained` before the end of backward.
   Duration slowed_backward;
   /// The part of forward, backward and optimizer in which the GPU waits for the host to launch.
   Duration launch_bound;
@@ -114,7 +115,7 @@ struct StepTimes {
   /// Step of one of its GPUs working alone: compute of forward and backward, optimizer, recorded
   /// stall. It does not wait for simulated batches (see input_alone).
   Duration alone() const { return iteration - loss.total(); }
-  /// The rest of exposed communication: that of gradients, and of parameters gathered for backward.
+  /// Exposed communication of gradients, and of parameters that are gathered for backward.
   Duration exposed_backward() const {
     return exposed_communication - exposed_in_forward - exposed_in_optimizer;
   }

@@ -17,7 +17,8 @@ namespace ddpsim {
 enum class Track { host, compute, communication };
 std::string_view name_of(Track track);
 
-/// Parameters whose gradients a span holds.
+/// The parameters that a span of the timeline is about. The span works on their gradients, for
+/// example on those in its bucket.
 struct SpanParameters {
   std::string first;  ///< in the order in which gradients are written
   std::string last;
