@@ -185,14 +185,18 @@ Bandwidth Cursor::bandwidth() const {
 }
 
 std::string Cursor::choice(std::initializer_list<std::string_view> choices) const {
+  return choice(std::vector<std::string>(choices.begin(), choices.end()));
+}
+
+std::string Cursor::choice(const std::vector<std::string>& choices) const {
   if (!is_string()) {
     fail(fmt::format("{} is not a string; expected one of: {}", shown(), fmt::join(choices, ", ")));
   }
   const std::string_view word = text();
   if (std::find(choices.begin(), choices.end(), word) != choices.end()) return std::string(word);
-  const std::vector<std::string> words(choices.begin(), choices.end());
-  fail(fmt::format("{} is not known; expected one of: {}", in_quotes(word), fmt::join(words, ", ")),
-       did_you_mean(word, words));
+  fail(fmt::format("{} is not known; expected one of: {}", in_quotes(word),
+                   fmt::join(choices, ", ")),
+       did_you_mean(word, choices));
 }
 
 std::vector<Cursor> Cursor::array() const {

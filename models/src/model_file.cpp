@@ -23,9 +23,12 @@ using DocumentKind = ValueType::Kind;
 constexpr std::size_t kMostTraced = 1'000'000;  ///< parameters, layers, blocks
 constexpr std::int64_t kMostTracedBatch = 1'000'000;
 constexpr const char* kTraceItAgain = "Trace the module again with ddpsim.estimate";
-constexpr std::array kSampleWords = {"image", "sequence", "other"};
 constexpr std::array kOptimizers = {Optimizer::sgd, Optimizer::momentum, Optimizer::adam,
                                     Optimizer::adamw};
+
+std::vector<std::string> sample_words() {
+  return {"image", "sequence", "other"};
+}
 
 std::vector<std::string> optimizer_words() {
   std::vector<std::string> words;
@@ -114,6 +117,10 @@ class ModelFileReader {
     }
   }
 
+  static Dtype read_dtype(const Cursor& dtype) {
+    return *dtype_from_name(dtype.choice(dtype_words()));
+  }
+
   static Parameter read_parameter(const Cursor& entry) {
     const Object object = entry.object(parameter_type());
     Parameter parameter;
@@ -122,12 +129,7 @@ class ModelFileReader {
       for (const Cursor& length : shape->array())
         parameter.shape->push_back(length.integer(0, INT64_MAX));
     }
-    if (const auto dtype = object.optional("dtype")) {
-      const auto known = dtype_from_name(dtype->string());
-      if (!known)
-        dtype->fail(in_quotes(dtype->string()) + " is no dtype of PyTorch", kTraceItAgain);
-      parameter.dtype = *known;
-    }
+    if (const auto dtype = object.optional("dtype")) parameter.dtype = read_dtype(*dtype);
     if (const auto norm = object.optional("batch_norm")) parameter.batch_norm = norm->boolean();
     if (const auto frozen = object.optional("frozen")) parameter.frozen = frozen->boolean();
     if (parameter.batch_norm && parameter.shape && parameter.shape->size() != 1)
@@ -143,11 +145,9 @@ class ModelFileReader {
       const Object object = entry.object(buffer_type());
       BufferGroup group;
       const Cursor dtype = object.required("dtype");
-      const auto known = dtype_from_name(dtype.string());
-      if (!known) dtype.fail(in_quotes(dtype.string()) + " is no dtype of PyTorch", kTraceItAgain);
-      if (std::ranges::count(model_.buffers, *known, &BufferGroup::dtype) > 0)
+      group.dtype = read_dtype(dtype);
+      if (std::ranges::count(model_.buffers, group.dtype, &BufferGroup::dtype) > 0)
         dtype.fail(fmt::format("{} is listed twice", in_quotes(dtype.string())), kTraceItAgain);
-      group.dtype = *known;
       group.bytes = Bytes(object.required("bytes").integer(0, kMostBytes));
       group.tensors = object.required("tensors").integer(1, kMostTracedBatch);
       model_.buffers.push_back(group);
@@ -177,7 +177,7 @@ class ModelFileReader {
 
   void read_step() {
     if (const auto optimizer = root_.optional("optimizer")) {
-      const std::string word = optimizer->choice({"sgd", "momentum", "adam", "adamw"});
+      const std::string word = optimizer->choice(optimizer_words());
       model_.optimizer =
           *std::ranges::find_if(kOptimizers, [&](Optimizer one) { return word_of(one) == word; });
     }
@@ -204,9 +204,8 @@ ModelDescription read_description(const Object& root) {
   ModelDescription description;
   description.traced = true;
   if (const auto sample = root.optional("sample"))
-    description.sample = sample->choice({"image", "sequence", "other"}) == "sequence"
-                             ? SampleKind::sequence
-                             : SampleKind::image;
+    description.sample =
+        sample->choice(sample_words()) == "sequence" ? SampleKind::sequence : SampleKind::image;
   if (const auto size = root.optional("sample_size"))
     description.usual_size = size->integer(1, INT32_MAX);
   if (const auto checkpointed = root.optional("checkpointed"))
@@ -228,7 +227,7 @@ const ObjectType& model_document() {
           .needs("schema", word_of({std::string(kModelSchema)}), "which document this is")
           .may_have("name", {DocumentKind::text},
                     "the class of the module; default: the file's name")
-          .needs("sample", word_of({kSampleWords[0], kSampleWords[1], kSampleWords[2]}),
+          .needs("sample", word_of(sample_words()),
                  "what a sample is: an image, a sequence of tokens or something else")
           .may_have("sample_size", {DocumentKind::integer},
                     "pixels a side, or tokens; default: samples without a size")

@@ -10,7 +10,6 @@ print(ddpsim.tune(workload, "dgxh100"))
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
 
@@ -21,14 +20,14 @@ from ._errors import Failure, InputError, UsageError
 if tuple(int(part) for part in torch.__version__.split(".")[:2]) < (2, 4):
     raise Failure(f"estimate needs PyTorch 2.4 or later, and this is {torch.__version__}", "Run pip install -U torch")
 
+from ._estimate_words import OPTIMIZERS, PRECISIONS
 from ._fake_step import Step, take_step
 from ._model_document import document_of
+from .ddpsim_recorder import Problem, write_document
 
 if TYPE_CHECKING:
     from ._results import Workload
 
-PRECISIONS = ("fp32", "tf32", "amp", "bf16", "bf16-true")
-OPTIMIZERS = ("sgd", "momentum", "adam", "adamw")
 
 
 def trace_model(
@@ -130,21 +129,11 @@ def estimate(
 
 
 def write_model(document: Mapping[str, Any], path: str) -> None:
-    """Writes each member, and each entry of a list of objects, on a line of its own, so that files can be compared."""
-    lines = []
-    for name, value in document.items():
-        if isinstance(value, list) and value and isinstance(value[0], dict):
-            entries = ",\n".join(f"  {json.dumps(entry)}" for entry in value)
-            lines.append(f"{json.dumps(name)}: [\n{entries}\n]")
-        else:
-            lines.append(f"{json.dumps(name)}: {json.dumps(value)}")
+    """Writes the trace to a file, whole or not at all."""
     try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("{" + ",\n".join(lines) + "}\n")
-    except OSError as error:
-        raise Failure(
-            f"{path} cannot be written: {error.strerror}", "Let model name a file in a folder that exists"
-        ) from error
+        write_document(path, document)
+    except Problem as problem:
+        raise Failure(str(problem), "Let model name a file in a folder that exists") from problem
 
 
 def _unwrapped(module: Any) -> Any:

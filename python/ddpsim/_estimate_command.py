@@ -11,8 +11,8 @@ import sys
 from typing import Any, Callable, Sequence
 
 from ._errors import InputError, UsageError
+from ._estimate_words import OPTIMIZERS, PRECISIONS
 
-_PRECISIONS = ("fp32", "tf32", "amp", "bf16", "bf16-true")
 _SHOWN = "def build(): return MyModule(), (torch.empty(8, 3, 224, 224),)"
 
 
@@ -56,10 +56,10 @@ def _parser() -> argparse.ArgumentParser:
         "--batch", type=int, metavar="N", help="samples in the inputs (default: the first length of the first tensor)"
     )
     parser.add_argument(
-        "--precision", choices=_PRECISIONS, help="default: bf16 (autocast), or bf16-true for bfloat16 parameters"
+        "--precision", choices=PRECISIONS, help="default: bf16 (autocast), or bf16-true for bfloat16 parameters"
     )
     parser.add_argument(
-        "--optimizer", choices=("sgd", "momentum", "adam", "adamw"), help="default: momentum for images, else adam"
+        "--optimizer", choices=OPTIMIZERS, help="default: momentum for images, else adam"
     )
     parser.add_argument(
         "--channels-last", action="store_true", help="the module and its images are trained in channels_last"

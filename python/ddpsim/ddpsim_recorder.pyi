@@ -2,7 +2,7 @@
 
 import os
 from types import TracebackType
-from typing import Any
+from typing import Any, Mapping
 
 class Recorder:
     finished: bool
@@ -28,3 +28,7 @@ class Recorder:
     ) -> None: ...
 
 def ddp_options(ddp: Any) -> dict[str, Any]: ...
+
+class Problem(Exception): ...
+
+def write_document(path: str, document: Mapping[str, Any]) -> None: ...

@@ -21,6 +21,14 @@ def contents(folder):
     return {path.relative_to(folder): path.read_bytes() for path in generated}
 
 
+class Words(unittest.TestCase):
+    def test_estimate_takes_the_optimizers_of_a_traced_model(self):
+        from ddpsim._estimate_words import OPTIMIZERS
+
+        words = ddpsim.schema("ddpsim.model/1")["properties"]["optimizer"]["enum"]
+        self.assertEqual(tuple(word for word in words if word is not None), OPTIMIZERS)
+
+
 class Generated(unittest.TestCase):
     def test_the_result_depends_on_neither_folder_nor_hash_seed(self):
         for seed in ("1", "2"):

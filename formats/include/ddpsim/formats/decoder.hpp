@@ -51,6 +51,7 @@ class Cursor {
   Bytes bytes() const;          ///< "25MiB"
   Bandwidth bandwidth() const;  ///< "100Gbps"; must be > 0
   /// One of `choices`. Anything else is an error with a suggestion.
+  std::string choice(const std::vector<std::string>& choices) const;
   std::string choice(std::initializer_list<std::string_view> choices) const;
   std::vector<Cursor> array() const;
   /// An object without keys outside `known`. An unknown key is an error with a suggestion.
