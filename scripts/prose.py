@@ -1,9 +1,10 @@
 """Text for people, taken out of source files and pages: comments, messages, docstrings, Markdown."""
 
+import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 
@@ -53,6 +54,11 @@ C_TOKEN = re.compile(
     r"|(?P<char>'(?:[^'\\\n]|\\.)*')",
     re.DOTALL,
 )
+# Comments for tools, not for readers.
+FOR_TOOLS = (
+    *("clang-format", "NOLINT", "@ts-", "eslint", "@type", "@param", "@returns", "@typedef"),
+    *("noqa", "type:", "pyright:", "fmt:", "/usr/bin", "pragma", "ruff:", "mypy:"),
+)
 NAMED = ("TEST_CASE(", "SUBCASE(", "TEST_CASE_FIXTURE(", "TEST_CASE_TEMPLATE(")
 ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\", "'": "'", "`": "`"}
 
@@ -61,63 +67,82 @@ def unescaped(text: str) -> str:
     return re.sub(r"\\(.)", lambda found: ESCAPES.get(found.group(1), " "), text, flags=re.DOTALL)
 
 
+class Piece(NamedTuple):
+    """A comment or a literal in a source file."""
+
+    line: int
+    text: str
+    is_comment: bool
+    behind_code: bool  # code stands before it on its line
+    # Code stands between it and the piece before it.
+    apart: bool
+
+
 def of_c_like(path: str, text: str) -> Iterator[Passage]:
-    comment: list[str] = []  # lines of the block that is being read
-    comment_line = next_line = 0
-    message = ""  # adjacent literals are one message
-    message_line = message_end = 0
+    kind = "page" if path.endswith((".js", ".mjs")) else "message"
+    yield from joined(path, kind, c_pieces(path, text))
+
+
+def c_pieces(path: str, text: str) -> Iterator[Piece]:
     scripted = path.endswith((".js", ".mjs"))
-    kind = "page" if scripted else "message"
-    line, at = 1, 0
+    line, at, is_ours = 1, 0, False
     for token in C_TOKEN.finditer(text):
-        if token["template"] and not scripted:
-            continue
-        if token["char"] and not scripted:
+        if not scripted and (token["template"] or token["char"]):
             continue
         between = text[at : token.start()]
         line += between.count("\n")
-        if comment and (between.strip() or line > next_line):
-            yield Passage(path, comment_line, "comment", "\n".join(comment))
-            comment = []
-        if message and between.strip():
-            if is_prose(message):
-                yield Passage(path, message_line, kind, message)
-            message = ""
-        if token["line"]:
-            said = re.sub(r"^///?<? ?", "", token["line"])
-            before = text[text.rfind("\n", 0, token.start()) + 1 : token.start()]
-            if before.strip():
-                yield Passage(path, line, "comment", said, trailing=True)
-            else:
-                if not comment:
-                    comment_line = line
-                if not said.startswith(
-                    ("clang-format", "NOLINT", "@ts-", "eslint", "@type", "@param", "@returns", "@typedef")
-                ):
-                    comment.append(said)
-                next_line = line + 1
-        elif token["block"]:
-            said = re.sub(r"(?m)^\s*\*+ ?", "", token["block"][2:-2]).strip()
-            said = re.sub(r"(?m)^@\w+.*$", "", said).strip()
-            if said:
-                yield Passage(path, line, "comment", said)
-        else:
-            literal = (
-                token["raw"]
-                if token["raw"] is not None
-                else unescaped((token["string"] or token["template"] or token["char"])[1:-1])
-            )
-            if not message:
-                message_line = line
-            # Tests expect what others wrote: of their literals only the names are ours to judge.
-            if not path.startswith("tests/") or text[: token.start()].rstrip().endswith(NAMED) or message:
-                message += literal
+        before = text[text.rfind("\n", 0, token.start()) + 1 : token.start()]
+        is_comment = bool(token["line"] or token["block"])
+        said = comment_of(token) if is_comment else literal_of_token(token)
+        # Tests expect what others wrote: of their literals only the names are ours to judge.
+        if not is_comment and (between.strip() or not is_ours):
+            is_ours = not path.startswith("tests/") or text[: token.start()].rstrip().endswith(NAMED)
+        if is_comment or is_ours:
+            behind_code = bool(before.strip()) and bool(token["line"])
+            yield Piece(line, said, is_comment, behind_code, bool(between.strip()) or bool(token["block"]))
         line += token.group().count("\n")
         at = token.end()
-    if comment:
-        yield Passage(path, comment_line, "comment", "\n".join(comment))
-    if message and is_prose(message):
-        yield Passage(path, message_line, kind, message)
+
+
+def comment_of(token: re.Match[str]) -> str:
+    if token["line"]:
+        said = re.sub(r"^///?<? ?", "", token["line"])
+        return "" if said.startswith(FOR_TOOLS) else said
+    said = re.sub(r"(?m)^\s*\*+ ?", "", token["block"][2:-2]).strip()
+    return re.sub(r"(?m)^@\w+.*$", "", said).strip()
+
+
+def literal_of_token(token: re.Match[str]) -> str:
+    if token["raw"] is not None:
+        return token["raw"]
+    return unescaped((token["string"] or token["template"] or token["char"])[1:-1])
+
+
+def joined(path: str, kind: str, pieces: Iterable[Piece]) -> Iterator[Passage]:
+    """Comments on following lines are one passage, and so are adjacent literals. `kind` is the kind of the literals."""
+    run: list[Piece] = []
+    for piece in pieces:
+        if run and not continues(run[-1], piece):
+            yield from passage_of(path, kind, run)
+            run = []
+        run.append(piece)
+    if run:
+        yield from passage_of(path, kind, run)
+
+
+def continues(last: Piece, piece: Piece) -> bool:
+    if piece.apart or piece.is_comment != last.is_comment:
+        return False
+    return not piece.is_comment or (piece.line == last.line + 1 and not piece.behind_code and not last.behind_code)
+
+
+def passage_of(path: str, kind: str, run: list[Piece]) -> Iterator[Passage]:
+    if run[0].is_comment:
+        text = "\n".join(piece.text for piece in run)
+        if text.strip():
+            yield Passage(path, run[0].line, "comment", text, trailing=run[0].behind_code)
+    elif is_prose(text := "".join(piece.text for piece in run)):
+        yield Passage(path, run[0].line, kind, text)
 
 
 CODE = re.compile(r"[{}<>=$|;()\[\]_\\/]")
@@ -139,53 +164,43 @@ def is_prose(text: str) -> bool:
 
 
 def of_python(path: str, text: str) -> Iterator[Passage]:
-    comment: list[str] = []
-    comment_line = next_line = 0
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
     except (tokenize.TokenError, SyntaxError, IndentationError):
         return
-    message, message_line, docstring = "", 0, False
-    fresh = True  # nothing but a docstring can stand here
+    docstrings = docstring_lines(text)
+    pieces, apart = [], True
     for token in tokens:
+        line, column = token.start
         if token.type == tokenize.COMMENT:
             said = token.string.lstrip("#! ").strip()
-            if said.startswith(("noqa", "type:", "pyright:", "fmt:", "/usr/bin", "pragma", "ruff:", "mypy:")):
-                continue
-            if token.line[: token.start[1]].strip():
-                yield Passage(path, token.start[0], "comment", said, trailing=True)
-                continue
-            if comment and token.start[0] != next_line:
-                yield Passage(path, comment_line, "comment", "\n".join(comment))
-                comment = []
-            if not comment:
-                comment_line = token.start[0]
-            comment.append(said)
-            next_line = token.start[0] + 1
+            said = "" if said.startswith(FOR_TOOLS) else said
+            pieces.append(Piece(line, said, True, bool(token.line[:column].strip()), apart))
+            apart = False
+        elif token.type == tokenize.STRING and line in docstrings:
+            yield Passage(path, line, "comment", literal_of(token.string).strip())
+            apart = True
         elif token.type == tokenize.STRING:
-            if not message:
-                message_line, docstring = token.start[0], fresh
-            message += literal_of(token.string)
-            fresh = False
-        elif token.type in (tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING):
-            fresh = fresh or token.type != tokenize.NL
-            if message and token.type == tokenize.NEWLINE:
-                yield from passage_of_string(path, message_line, message, docstring)
-                message = ""
-        else:
-            if message:
-                yield from passage_of_string(path, message_line, message, docstring)
-                message = ""
-            fresh = False
-    if comment:
-        yield Passage(path, comment_line, "comment", "\n".join(comment))
+            if not path.startswith("tests/"):
+                pieces.append(Piece(line, literal_of(token.string), False, False, apart))
+            apart = False
+        elif token.type not in (tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING):
+            apart = True
+    yield from joined(path, "message", pieces)
 
 
-def passage_of_string(path: str, line: int, text: str, docstring: bool) -> Iterator[Passage]:
-    if docstring:
-        yield Passage(path, line, "comment", text.strip())
-    elif is_prose(text) and not path.startswith("tests/"):
-        yield Passage(path, line, "message", text)
+def docstring_lines(text: str) -> set[int]:
+    """The first lines of the docstrings of a module, its classes and functions."""
+    described = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    bodies = [node.body for node in ast.walk(ast.parse(text)) if isinstance(node, described)]
+    return {
+        body[0].lineno
+        for body in bodies
+        if body
+        and isinstance(body[0], ast.Expr)
+        and isinstance(body[0].value, ast.Constant)
+        and isinstance(body[0].value.value, str)
+    }
 
 
 def literal_of(string: str) -> str:
