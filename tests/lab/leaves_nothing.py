@@ -94,11 +94,11 @@ def main():
     )
     atexit.register(lab.kill)
     patience.until(lambda: lab.poll() is not None or sum(map(is_launched, ranks_of(marker))) >= 2)
+    time.sleep(1)  # until steps run; a lab that cannot run has ended by then
     if lab.poll() is not None:
         said = "".join(lab.communicate())
         print(said)
         sys.exit(SKIPPED if lab.returncode == SKIPPED or "not in this build" in said else 4)
-    time.sleep(1)  # until steps run
     namespaces = set().union(*(namespaces_of(entry) for entry in ranks_of(marker))) - own
     if not any(one.startswith("net:") for one in namespaces):
         sys.exit("the ranks are in no network namespace of their own")
