@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from ._results import Workload
 
 
-
 def trace_model(
     module: Any,
     inputs: Any,

@@ -58,9 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--precision", choices=PRECISIONS, help="default: bf16 (autocast), or bf16-true for bfloat16 parameters"
     )
-    parser.add_argument(
-        "--optimizer", choices=OPTIMIZERS, help="default: momentum for images, else adam"
-    )
+    parser.add_argument("--optimizer", choices=OPTIMIZERS, help="default: momentum for images, else adam")
     parser.add_argument(
         "--channels-last", action="store_true", help="the module and its images are trained in channels_last"
     )

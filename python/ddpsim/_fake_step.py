@@ -23,7 +23,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import _operators
 from ._errors import Error, InputError
-from ._gpu_functions import Cast, GpuFunctions
+from ._gpu_functions import OF_FUNCTIONAL, Cast, GpuFunctions
 from ._operators import Operator
 
 _DEVICE, _CPU = torch.ops.prim.device.default, torch.device("cpu")
@@ -352,8 +352,7 @@ def take_step(
             stack.callback(handle.remove)
         stack.enter_context(_Checkpoints(step).instead())
         stack.enter_context(_as_without_tracing())
-        stack.enter_context(replaced(F, scaled_dot_product_attention=_fused_attention, dropout=_one_kernel_dropout))
-        stack.enter_context(replaced(F, rms_norm=_fused_rms_norm))
+        stack.enter_context(replaced(torch.nn.functional, **OF_FUNCTIONAL))
         # oneDNN's kernels of a CPU would hide the products of an LSTM.
         stack.enter_context(torch.backends.mkldnn.flags(enabled=False))
         stack.enter_context(mode)

@@ -134,11 +134,15 @@ def _fused_rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: 
     return _RmsNorm.apply(input, weight)
 
 
+#: Functions of torch.nn.functional, which modules also call under their names there.
+OF_FUNCTIONAL: dict[str, Callable[..., Any]] = {
+    "rms_norm": _fused_rms_norm,
+    "scaled_dot_product_attention": _fused_attention,
+    "dropout": _one_kernel_dropout,
+}
 _REPLACED: dict[Any, Callable[..., Any]] = {
-    F.rms_norm: _fused_rms_norm,
+    **{getattr(F, name): function for name, function in OF_FUNCTIONAL.items() if hasattr(F, name)},
     torch.rms_norm: _fused_rms_norm,
-    F.scaled_dot_product_attention: _fused_attention,
-    F.dropout: _one_kernel_dropout,
     torch.dropout: lambda input, p, train: _one_kernel_dropout(input, p, train),
     **{
         function: _grouped_product

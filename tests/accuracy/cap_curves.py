@@ -331,7 +331,7 @@ def lab_tables(ddpsim, folder):
             rate = next(row["rate"] for row in rows if (row["model"], int(row["ranks"])) == (model, ranks))
             name = f"{model}, {ranks} ranks, {rate}, {backend}{', views' if views else ''}{f', {hook}' if hook != 'none' else ''} ({table.stem})"
             if all_reduces := predict.all_reduces(rows, model, ranks, backend):
-                gloo, _ = predict.links(ddpsim.path, all_reduces, ranks)
+                gloo, _ = predict.links(all_reduces, ranks)
                 yield Curve(
                     "lab, reducers", name, CALIBRATED, measured, predict.job(path, ranks, gloo) + options, beyond=casts
                 )

@@ -96,7 +96,7 @@ def attempt(arguments, python):
         measurement = run_job(arguments, python, folder)
         workload = imported(arguments.program, folder)
         points = {int(size): time_us for size, (time_us, _) in measurement["all_reduces"].items()}
-        gloo, rate = predict.links(arguments.program, points, RANKS)
+        gloo, rate = predict.links(points, RANKS)
         recorded = json.loads(workload.read_text())["iteration"]["duration_us"]
         torch = ".".join(measurement["torch"].split(".")[:2])
         results = {

@@ -17,7 +17,6 @@ is printed but not judged. Two trivial predictors are shown for comparison: all 
 Exit code 4: a limit was missed. 77: no gloo in this ddpsim."""
 
 import argparse
-import functools
 import json
 import pathlib
 import statistics
@@ -41,7 +40,7 @@ def all_reduces(rows, model, ranks, backend, kind="all_reduce"):
     return {size: statistics.median(times) for size, times in sorted(sizes.items())}
 
 
-def links(program, points, ranks, predicted=None):
+def links(points, ranks, predicted=None):
     """The --gloo option for `predicted` ranks, by default for as many as were measured, and the rate.
 
     The latency is that of the smallest point, divided by the steps of the ring. The rate is that of the largest points.
@@ -54,7 +53,7 @@ def links(program, points, ranks, predicted=None):
     step = latency / (2 * (ranks - 1) + 1)
     return (
         f"process:{rate / 1000:.6f}GBps host:{rate * (predicted or ranks) / 1000:.6f}GBps step:{step:.3f}us start:{step:.3f}us "
-        "threads:2 tensors:host" + (" fill:1 cache:1TB" if knows(program, "fill:") else ""),
+        "threads:2 tensors:host fill:1 cache:1TB",
         rate,
     )
 
@@ -72,12 +71,6 @@ def casts_us(rows, model, ranks, backend, size):
             *_, (below, t_below), (large, t_large) = points.items()
             total += size / 2 * (t_large - t_below) / (large - below)  # float32, twice the bytes sent
     return total
-
-
-@functools.cache
-def knows(program, option):
-    text = subprocess.run([program, "simulate", "--help"], capture_output=True, text=True, check=False).stdout
-    return option in text
 
 
 def job(workload, ranks, gloo, compute=("--gpu", "V100"), torch="1.13"):
@@ -104,9 +97,8 @@ def simulate(program, workload, ranks, gloo, name, compute=("--gpu", "V100"), to
         command += ["--comm-hook", comm_hook]
     if name.endswith("-views"):
         command.append("--gradient-as-bucket-view")
-    if knows(program, "--rank-slowdown"):
-        # Compute is a timed wait, which several ranks do not slow down.
-        command += ["--rank-slowdown", "0%"]
+    # Compute is a timed wait, which several ranks do not slow down.
+    command += ["--rank-slowdown", "0%"]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     if run.returncode:
         if "--backend" in run.stderr:
@@ -144,7 +136,7 @@ def main():
             workloads[name].write_text(json.dumps(value), encoding="utf-8")
         for (model, ranks, name), (medians, sizes) in truth.items():
             measured = statistics.median(medians)
-            gloo, rate = links(arguments.program, all_reduces(rows, model, ranks, arguments.backend), ranks)
+            gloo, rate = links(all_reduces(rows, model, ranks, arguments.backend), ranks)
             result = simulate(arguments.program, workloads[model], ranks, gloo, name, comm_hook=comm_hook)
             last = casts_us(rows, model, ranks, arguments.backend, result["buckets"][-1]["bytes"])
             predicted = result["iteration_us"] + last

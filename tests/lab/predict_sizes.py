@@ -41,7 +41,7 @@ def main():
             workload = pathlib.Path(folder) / f"{model}.json"
             workload.write_text(json.dumps(lab_workloads.all_workloads()[model]), encoding="utf-8")
             points = predict.all_reduces(rows, model, other[ranks], arguments.backend)
-            gloo, rate = predict.links(arguments.program, points, other[ranks], ranks)
+            gloo, rate = predict.links(points, other[ranks], ranks)
             result = predict.simulate(arguments.program, workload, ranks, gloo, name)
             truth_us, predicted = statistics.median(medians), result["iteration_us"]
             error = (predicted / truth_us - 1) * 100

@@ -55,7 +55,7 @@ def main():
         for (model, ranks, name), buckets in measured(rows).items():
             workload = pathlib.Path(folder) / f"{model}.json"
             workload.write_text(json.dumps(lab_workloads.all_workloads()[model]), encoding="utf-8")
-            gloo, rate = predict.links(arguments.program, predict.all_reduces(rows, model, ranks, backend), ranks)
+            gloo, rate = predict.links(predict.all_reduces(rows, model, ranks, backend), ranks)
             result = predict.simulate(arguments.program, workload, ranks, gloo, name)
             if [bucket["bytes"] for bucket in result["buckets"]] != [size for size, _ in buckets]:
                 sys.exit(f"{model}, {ranks} ranks, {name}: other buckets than measured")

@@ -503,7 +503,7 @@ class Real(unittest.TestCase):
                     plant(out / name)
                     code, _, err = self.finish(self.start("--ranks", 1, "--iterations", 1, "-o", out))
                     self.assertEqual((code, len(err.splitlines())), (1, 1), err)
-                    self.assertIn(f"{name}: a", err)
+                    self.assertIn(f"{name}: cannot be written: a", err)
                     self.assertEqual(os.listdir(out), [name])
         self.assertEqual(secret.read_text(encoding="utf-8"), "kept")
         self.assertFalse((self.folder / "absent").exists())
@@ -604,7 +604,10 @@ class Usage(unittest.TestCase):
                             ["--backend", "c10d-gloo", "--no-broadcast-buffers", "--ranks-per-process", "2"],
                             "a process per rank",
                         ),
-                        (["--backend", "c10d-gloo", "--no-broadcast-buffers", "--comm-hook", "bf16"], "no bfloat16"),
+                        (
+                            ["--backend", "c10d-gloo", "--no-broadcast-buffers", "--comm-hook", "bf16"],
+                            "does not support bfloat16",
+                        ),
                     ]
                     if "c10d-gloo" in BACKENDS
                     else []
