@@ -210,7 +210,7 @@ void require_same_job(const Figures& predicted, const Figures& measured) {
     throw InputError({measured.source, "",
                       fmt::format("has {}, but {} has {}", nodes_of(measured), predicted.source,
                                   nodes_of(predicted)),
-                      "Predict for the same: --nodes, --gpus-per-node"});
+                      "Predict for the same number: --nodes, --gpus-per-node"});
   }
 }
 

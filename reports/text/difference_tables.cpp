@@ -102,7 +102,7 @@ std::string step_change_table(const DifferenceReport& report, TimeUnit unit, int
                                  {"now", Align::right, 3},
                                  {std::string(name_of(unit)), Align::right},
                                  {"80 % interval", Align::left, 2}};
-  if (points) columns.push_back({"efficiency %", Align::right, 1});
+  if (points) columns.push_back({"efficiency points", Align::right, 1});
   if (expected) columns.push_back({"expected", Align::right, 1});
   Table table(std::move(columns));
   for (const ChangeLine& line : change_lines(report, unit, decimals)) {

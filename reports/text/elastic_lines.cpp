@@ -113,8 +113,8 @@ std::string ended_sentence(const ElasticAnswer& elastic) {
     std::string words;
     switch (static_cast<RunEnd>(end)) {
       case RunEnd::restarts_used_up:
-        words = fmt::format("max_restarts={}{} were used up", options.max_restarts,
-                            options.max_restarts == 0 ? " (torchrun's default)" : "");
+        words = fmt::format("all restarts were used (max_restarts={}{})", options.max_restarts,
+                            options.max_restarts == 0 ? ", torchrun's default" : "");
         break;
       case RunEnd::store_lost:
         words = "the node with the rendezvous store was lost (store=node)";
@@ -124,7 +124,7 @@ std::string ended_sentence(const ElasticAnswer& elastic) {
                             duration_text(seconds_of(options.join_timeout)));
         break;
     }
-    why.push_back(fmt::format("{} times {}", mean_count(elastic.ended_by[end]), words));
+    why.push_back(fmt::format("{} times because {}", mean_count(elastic.ended_by[end]), words));
   }
   return fmt::format("The job ended and had to be resubmitted: {}.", fmt::join(why, ", "));
 }

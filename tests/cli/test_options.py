@@ -256,16 +256,16 @@ class Reaches(OnTheTinyJob):
         a100 = "node:1 gpu:2xA100 nvlink:6x25GBps:mesh"
         for cluster, options, text in (
             (a100, ["--gpu", "A100"], "from V100-32GB to A100, layer by layer (resnet50): "),
-            (a100, ["--gpu", "A100"], ", and by past errors 0.85 to 1.20 of that speed"),
+            (a100, ["--gpu", "A100"], ". Past errors say that its speed is 0.85 to 1.20 times that"),
             (CLUSTER, ["--batch", "64"], "from batch 32 to 64, layer by layer"),
-            (CLUSTER, ["--batch", "64"], " times longer, and by past errors 0.93 to 1.08 of that speed"),
+            (CLUSTER, ["--batch", "64"], " times longer. Past errors say that its speed is 0.93 to 1.08 times that"),
             # exp(-hypot(ln 0.85, ln 0.93)) and exp(hypot(ln 1.2, ln 1.08))
             (
                 a100,
                 ["--gpu", "A100", "--batch", "64"],
                 "from V100-32GB to A100 and from batch 32 to 64, layer by layer",
             ),
-            (a100, ["--gpu", "A100", "--batch", "64"], ", and by past errors 0.84 to 1.22 of that speed"),
+            (a100, ["--gpu", "A100", "--batch", "64"], ". Past errors say that its speed is 0.84 to 1.22 times that"),
         ):
             warnings = answer("simulate", "resnet50-v100-b32", cluster, *options)["warnings"]
             self.assertTrue(any(text in warning for warning in warnings), (options, text, warnings))
