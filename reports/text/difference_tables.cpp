@@ -102,13 +102,13 @@ std::string step_change_table(const DifferenceReport& report, TimeUnit unit, int
                                  {"now", Align::right, 3},
                                  {std::string(name_of(unit)), Align::right},
                                  {"80 % interval", Align::left, 2}};
-  if (points) columns.push_back({"efficiency points", Align::right, 1});
+  if (points) columns.push_back({"efficiency", Align::right, 1});
   if (expected) columns.push_back({"expected", Align::right, 1});
   Table table(std::move(columns));
   for (const ChangeLine& line : change_lines(report, unit, decimals)) {
     std::vector<std::string> cells = {line.label, shown(line.before), shown(line.now), line.change,
                                       line.interval};
-    if (points) cells.push_back(fmt::format("{:+.1f}", line.points));
+    if (points) cells.push_back(fmt::format("{:+.1f} points", line.points));
     if (expected) cells.push_back(line.expected ? with_sign(shown(*line.expected)) : "");
     table.add_row(std::move(cells));
   }
