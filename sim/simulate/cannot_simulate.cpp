@@ -21,6 +21,7 @@ namespace {
 
 /// Far beyond any memory, but four times this still fits into 63 bits.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
+constexpr double kSecondsPerTensor = 1e-3;
 
 double recorded_seconds(const Recorded& recorded) {
   return recorded.backward->duration.seconds() + recorded.forward.value_or(Duration()).seconds() +
@@ -28,69 +29,95 @@ double recorded_seconds(const Recorded& recorded) {
          std::abs(stall(recorded).value_or(Duration()).seconds());
 }
 
-/// An upper bound, in double arithmetic, of any sum in the step. It only serves to refuse what
-/// integer picoseconds cannot hold. `bytes` are all gradients'.
-double seconds_at_most(const Job& job, double bytes) {
-  const Workload& workload = job.workload();
-  const Cluster& cluster = job.cluster();
+/// The least share of its recorded speed that any rank computes at.
+double slowest_share(const Job& job) {
   const SimulationOptions& options = job.options();
-  double slowest = options.compute_scale;
-  if (options.compute_scale_range) slowest = std::min(slowest, options.compute_scale_range->first);
-  slowest /= slowdown_shares(options.rank_slowdown_range ? options.rank_slowdown_range->second
-                                                         : options.rank_slowdown,
-                             cluster)
-                 .slowdown();
-  double slowest_rank = slowest;
+  double share = options.compute_scale;
+  if (options.compute_scale_range) share = std::min(share, options.compute_scale_range->first);
+  share /= slowdown_shares(options.rank_slowdown_range ? options.rank_slowdown_range->second
+                                                       : options.rank_slowdown,
+                           job.cluster())
+               .slowdown();
+  double least = share;
   for (const Straggler& straggler : options.variation.stragglers)
-    slowest_rank = std::min(slowest_rank, slowest / straggler.slowdown);
-  slowest_rank /= 1 + 10 * options.variation.jitter;
-  double recorded = recorded_seconds(workload);
-  for (const RankRecording& rank : workload.ranks)
-    recorded = std::max(recorded, recorded_seconds(rank) + std::abs(rank.offset.seconds()));
+    least = std::min(least, share / straggler.slowdown);
+  return least / (1 + 10 * options.variation.jitter);
+}
 
+double longest_recording(const Workload& workload) {
+  double seconds = recorded_seconds(workload);
+  for (const RankRecording& rank : workload.ranks)
+    seconds = std::max(seconds, recorded_seconds(rank) + std::abs(rank.offset.seconds()));
+  return seconds;
+}
+
+/// What kernels of DDP read and write, beside what was recorded.
+struct Passes {
+  double bytes = 0;
+  double tensors = 0;
+};
+
+Passes passes_at_most(const Job& job, double gradients) {
+  const Workload& workload = job.workload();
   // Copies in and out, a hook's kernels and adding to gradients make at most twenty passes over
   // memory.
-  double passes = 20 * bytes;
-  double tensors = static_cast<double>(workload.parameters.size());
-  if (options.ddp().comm_hook == CommHook::power_sgd) {
-    const auto rank = static_cast<double>(options.ddp().power_sgd.matrix_approximation_rank);
-    tensors *= 1 + rank;
-    passes *= 1 + rank;
+  Passes passes{.bytes = 20 * gradients,
+                .tensors = static_cast<double>(workload.parameters.size())};
+  const DdpOptions& ddp = job.options().ddp();
+  if (ddp.comm_hook == CommHook::power_sgd) {
+    const auto rank = static_cast<double>(ddp.power_sgd.matrix_approximation_rank);
+    passes.tensors *= 1 + rank;
+    passes.bytes *= 1 + rank;
   }
-  constexpr double kSecondsPerTensor = 1e-3;
-  const Job quiet = job.with(AnalyticModel{});
-  double transfers = 0;
   for (const BufferGroup& group : workload.buffers) {
-    passes += 8 * static_cast<double>(group.bytes.count());
-    tensors += static_cast<double>(group.tensors);
-    transfers += plan(quiet, CollectiveKind::broadcast, group.bytes).transfer.seconds();
+    passes.bytes += 8 * static_cast<double>(group.bytes.count());
+    passes.tensors += static_cast<double>(group.tensors);
   }
+  return passes;
+}
+
+/// Seconds of all collectives, one after the other.
+double transfers_at_most(const Job& job, double gradients, double tensors) {
+  const Workload& workload = job.workload();
+  const SimulationOptions& options = job.options();
+  const Job quiet = job.with(AnalyticModel{});
+  const auto takes = [&](CollectiveKind kind, Bytes bytes) {
+    return plan(quiet, kind, bytes).transfer.seconds();
+  };
+  double seconds = 0;
+  for (const BufferGroup& group : workload.buffers)
+    seconds += takes(CollectiveKind::broadcast, group.bytes);
   if (!uses_reducer(options.scheme))  // gathers twice and reduces, or one by one
-    transfers +=
-        4 * options.accumulate *
-            plan(quiet, CollectiveKind::all_reduce, Bytes(static_cast<std::int64_t>(bytes)))
-                .transfer.seconds() +
-        tensors * plan(quiet, CollectiveKind::all_reduce, Bytes(8)).transfer.seconds();
+    seconds += 4 * options.accumulate *
+                   takes(CollectiveKind::all_reduce, Bytes(static_cast<std::int64_t>(gradients))) +
+               tensors * takes(CollectiveKind::all_reduce, Bytes(8));
   if (const ParameterServer* servers = std::get_if<ParameterServer>(&options.scheme))
-    transfers += ServerCosts(job, *servers).seconds_at_most(bytes) + tensors * kSecondsPerTensor;
+    seconds += ServerCosts(job, *servers).seconds_at_most(gradients) + tensors * kSecondsPerTensor;
   for (const Bucket& bucket : buckets_for(job, 0))
-    transfers += plan(quiet, CollectiveKind::all_reduce, bucket.bytes).transfer.seconds();
+    seconds += takes(CollectiveKind::all_reduce, bucket.bytes);
   if (options.ddp().comm_hook == CommHook::post_local_sgd)
-    transfers +=
-        plan(quiet, CollectiveKind::all_reduce, flat_parameters(workload).bytes).transfer.seconds();
+    seconds += takes(CollectiveKind::all_reduce, flat_parameters(workload).bytes);
   for (const std::size_t layer : synced_layers(job)) {
     const Parameter& weight = workload.parameters[layer];
     // No process group is larger than all ranks.
     const Bytes gathered = gathered_statistics(weight, job.cluster().ranks());
-    transfers +=
-        options.accumulate *
-        (plan(quiet, CollectiveKind::all_gather, gathered).transfer.seconds() +
-         plan(quiet, CollectiveKind::all_reduce, reduced_statistics(weight)).transfer.seconds());
+    seconds += options.accumulate * (takes(CollectiveKind::all_gather, gathered) +
+                                     takes(CollectiveKind::all_reduce, reduced_statistics(weight)));
   }
+  return seconds;
+}
+
+/// An upper bound, in double arithmetic, of any sum in the step. It only serves to refuse what
+/// integer picoseconds cannot hold. `gradients` are the bytes of all gradients.
+double seconds_at_most(const Job& job, double gradients) {
   constexpr double kWidestBand = 16;  // of uncertainty.cpp
   constexpr double kSlowestBytesPerSecond = 1e9;
-  return (recorded / slowest_rank + tensors * kSecondsPerTensor) * options.accumulate +
-         passes / kSlowestBytesPerSecond + kWidestBand * transfers +
+  const SimulationOptions& options = job.options();
+  const Passes passes = passes_at_most(job, gradients);
+  const double recorded = longest_recording(job.workload()) / slowest_share(job);
+  return (recorded + passes.tensors * kSecondsPerTensor) * options.accumulate +
+         passes.bytes / kSlowestBytesPerSecond +
+         kWidestBand * transfers_at_most(job, gradients, passes.tensors) +
          options.variation.stagger.seconds();
 }
 
