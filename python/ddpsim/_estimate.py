@@ -61,11 +61,12 @@ def trace_model(
     _require_dense(module)
     if samples < 1:
         raise UsageError(f"a batch of {samples} samples", "Pass inputs of one sample or more")
-    step = take_step(module, args, kwargs, loss or _usual_loss, channels_last)
+    notes: list[str] = []
+    step = take_step(module, args, kwargs, loss or _usual_loss(notes), channels_last)
     more = _samples((args, kwargs))
     more.update(_optimizer(optimizer))
     document = document_of(module, step, samples, more)
-    notes = _notes(module, step, document)
+    notes += _notes(module, step, document)
     if notes:
         document["notes"] = notes
     document["traced_with"] = f"ddpsim.estimate, PyTorch {torch.__version__}"
@@ -192,19 +193,25 @@ def _samples(inputs: Any) -> dict[str, Any]:
     return {"sample": "other"}
 
 
-def _usual_loss(outputs: Any) -> Any:
-    """The output `loss`, which models of transformers have. Without one, the sum of all outputs that require a
-    gradient."""
-    found = outputs.get("loss") if isinstance(outputs, Mapping) else getattr(outputs, "loss", None)
-    if isinstance(found, torch.Tensor):
-        return found
-    tensors = [tensor for tensor in _each_tensor(outputs) if tensor.is_floating_point() and tensor.requires_grad]
-    if not tensors:
-        raise UsageError(
-            f"no output of the module has a gradient ({type(outputs).__name__})",
-            "Pass loss=FUNCTION, which makes a scalar tensor of the module's outputs",
-        )
-    return sum(tensor.sum() for tensor in tensors)
+def _usual_loss(notes: list[str]) -> Callable[[Any], Any]:
+    """Takes the output `loss`, which models of transformers have, or an output that is a scalar. Without one, takes the
+    sum of all outputs that require a gradient, and adds a note."""
+
+    def loss(outputs: Any) -> Any:
+        found = outputs.get("loss") if isinstance(outputs, Mapping) else getattr(outputs, "loss", None)
+        if isinstance(found, torch.Tensor):
+            return found
+        tensors = [tensor for tensor in _each_tensor(outputs) if tensor.is_floating_point() and tensor.requires_grad]
+        if not tensors:
+            raise UsageError(
+                f"no output of the module has a gradient ({type(outputs).__name__})",
+                "Pass loss=FUNCTION, which makes a scalar tensor of the module's outputs",
+            )
+        if len(tensors) > 1 or tensors[0].dim() > 0:
+            notes.append("the sum of the outputs stands for the loss: pass loss=FUNCTION to count what yours costs")
+        return sum(tensor.sum() for tensor in tensors)
+
+    return loss
 
 
 def _optimizer(optimizer: Any) -> dict[str, Any]:

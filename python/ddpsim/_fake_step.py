@@ -354,7 +354,8 @@ def take_step(
         stack.enter_context(_as_without_tracing())
         stack.enter_context(replaced(torch.nn.functional, **OF_FUNCTIONAL))
         # oneDNN's kernels of a CPU would hide the products of an LSTM.
-        stack.enter_context(torch.backends.mkldnn.flags(enabled=False))
+        stack.callback(torch._C._set_mkldnn_enabled, torch._C._get_mkldnn_enabled())
+        torch._C._set_mkldnn_enabled(False)
         stack.enter_context(mode)
         stack.enter_context(torch.enable_grad())
         _run(module, _mapped(args, fake), _mapped(dict(kwargs), fake), loss, step)

@@ -141,6 +141,10 @@ class Traces(unittest.TestCase):
     def test_a_module_in_eval_mode_is_traced_with_a_note(self):
         self.assertIn("call train() on it", facts("evaluated")["provenance"]["trace_note"])
 
+    def test_a_note_says_that_outputs_without_a_loss_are_summed(self):
+        self.assertIn("pass loss=FUNCTION", facts("recurrent")["provenance"]["trace_note"])
+        self.assertNotIn("trace_note", facts("words")["provenance"])
+
 
 class Mistakes(unittest.TestCase):
     def test_a_sparse_gradient_and_a_module_without_any_say_what_to_do(self):
