@@ -187,7 +187,7 @@ TEST_CASE("model file: a bad file gets one message with place and remedy") {
        "m.json:/blocks/1/first"},
       {small_trace("", R"(,"checkpointed":true)"), "m.json:/checkpointed: there are no blocks"},
       {small_trace("", R"(,"buffers":[{"dtype":"float99","bytes":1,"tensors":1}])"),
-       "\"float99\" is no dtype"},
+       "m.json:/buffers/0/dtype: \"float99\" is not known"},
       {small_trace("", R"(,"optimizer":"lion")"), "m.json:/optimizer"},
       {R"({"schema":"ddpsim.model/1","sample":"other","batch":1,"parameters":[{"name":"w","shape":[1]},{"name":"w","shape":[1]}],"layers":[]})",
        "m.json:/parameters/1: \"w\" is another parameter's name too"},
