@@ -97,7 +97,8 @@ void ShapeFinder::require_fitting(int ranks, const std::string& who) const {
        "busbw = algbw x 2(n - 1)/n in all_reduce_perf");
 }
 
-/// Takes a shape that was stated or that the log itself states.
+/// Keeps the nodes and GPUs per node that the user or the log states. A contradiction between the
+/// two is an error.
 void ShapeFinder::take(JobShape shape) {
   require_fitting(shape.ranks(), fmt::format("{}x{} are", shape.nodes, shape.gpus_per_node));
   const std::string list = stated_ ? contradiction(run_, shape) : "";

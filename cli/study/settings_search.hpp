@@ -37,8 +37,8 @@ class SettingsSearch {
   TerminalProgress progress_;
 };
 
-/// Returns the advice in each form, except the plan of --export. `steps` makes the documents that a report draws first. `report` must
-/// outlive the answer.
+/// Returns `report` in every form except the plan of --export. `steps` makes the documents that an HTML
+/// report draws first. `report` must outlive the answer.
 Answer advice_answer(const AdviceReport& report, std::string command,
                      std::function<std::vector<ReportDocument>()> steps);
 

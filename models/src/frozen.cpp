@@ -81,7 +81,8 @@ void leave_out_frozen(Model& model) {
   const auto is_frozen = [&](std::size_t p) { return model.parameters[p].frozen; };
   if (std::ranges::none_of(model.parameters, &Parameter::frozen)) return;
   const std::vector<bool> in_front = trains_in_front(model);
-  bool reads_what_it_gave = false;  // whether the next layer reads this one's output
+  // Whether backward of the next layer reads the output of this one, so that it stays in memory.
+  bool reads_what_it_gave = false;
   for (std::size_t k = model.layers.size(); k-- > 0;) {
     Layer& layer = model.layers[k];
     const bool read = layer.reached;

@@ -62,8 +62,8 @@ std::string current_line(const Contexts& contexts, const TerminalStyle& style) {
   return lines;
 }
 
-/// Settings that are printed once for all candidates. The table shows each candidate's compute and,
-/// if there are several, its scheme.
+/// Says which settings are printed once for all candidates. The table shows each candidate's compute
+/// scale and, if there are several schemes, its scheme.
 SettingParts shared_settings(const CompareReport& report) {
   const bool buckets = report.several_schemes
                            ? std::ranges::any_of(report.contexts, speaks_of_buckets)

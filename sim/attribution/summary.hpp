@@ -47,9 +47,8 @@ Timeline draw_timeline(const PlannedStep& planned, const Execution& execution,
 /// Draws, after the step, the host's wait for data and the copy of the batch to the GPU.
 void draw_supply(const StepResult& step, Timeline& timeline);
 
-/// Whether the compute stream waits for kernels of the model that the host has yet to launch. Other
-/// waits do not belong to forward, backward or optimizer; the wait until backward's start does not
-/// belong to backward.
+/// Whether the operation makes the compute stream wait until the host has launched kernels of the
+/// model. The wait until a rank's start does not count, although its purpose is forward.
 inline bool waits_for_launch(const Operation& operation) {
   const OperationKind purpose = operation.purpose;
   if (operation.action == Action::wait_until) return purpose == OperationKind::backward;

@@ -95,7 +95,8 @@ double covariance_of_shapes(const OperatingPoint& a, const OperatingPoint& b) {
              elementary::exp(-shape_distance(a.nodes, a.gpus_per_node, b.nodes, b.gpus_per_node));
 }
 
-/// Scales `of_shapes` by how similar sizes and choices are, and adds the release's own part.
+/// Covariance of two operating points: `of_shapes`, scaled by how similar their sizes and NCCL's
+/// choices are, plus a part that points of one NCCL release share.
 double covariance_of_sizes(const OperatingPoint& a, const OperatingPoint& b, double of_shapes,
                            const Place& place_a, const Place& place_b) {
   const bool alike = a.algorithm == b.algorithm && a.protocol == b.protocol;

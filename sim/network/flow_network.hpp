@@ -66,7 +66,8 @@ class FlowNetwork {
     std::vector<TimePoint> arrivals;
     std::uint32_t sent = 0;  ///< chunks begun
     bool sending = false;
-    bool meeting = false;  ///< sent, in a rendezvous, and not delivered
+    /// The last chunk was sent and is not delivered yet, and the next one waits for that.
+    bool meeting = false;
   };
   /// What a hop that may be held back is sending.
   struct Flow {

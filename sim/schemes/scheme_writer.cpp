@@ -198,7 +198,7 @@ std::uint32_t SchemeWriter::planned(const StepCollective& collective) {
   if (index == collectives_.count()) collectives_.add(collective);
   DDPSIM_ASSERT(collectives_[index].unit == collective.unit &&
                     collectives_[index].scheduled.kind == collective.scheduled.kind,
-                "ranks launch collectives in one order", index);
+                "every rank launches the same collectives in the same order", index);
   return index;
 }
 

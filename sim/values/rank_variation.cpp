@@ -8,7 +8,7 @@
 namespace ddpsim {
 namespace {
 
-/// A random number from 53 bits of a counter, strictly between 0 and 1.
+/// A random number strictly between 0 and 1, made of 53 bits of a hash of the four arguments.
 double uniform(std::uint64_t seed, std::uint64_t rank, std::uint64_t iteration,
                std::uint64_t draw) {
   std::uint64_t bits = mixed(seed + kSplitMixGamma);

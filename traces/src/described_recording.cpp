@@ -184,11 +184,13 @@ const Described<HostThreads>& described_threads() {
           .time("running_us", &HostThreads::running,
                 "for how long the threads that train ran: the script's and, in turn, autograd's")
           .time("waiting_us", &HostThreads::waiting,
-                "for how long the threads that train could have run, but waited for a core")
+                "how long the threads that train could have run but waited for a core, summed over "
+                "them")
           .time("all_running_us", &HostThreads::all_running,
-                "for how long all threads of the process ran")
+                "how long threads of the process ran, summed over all of them")
           .time("all_waiting_us", &HostThreads::all_waiting,
-                "for how long all threads of the process could have run, but waited for a core");
+                "how long threads of the process could have run but waited for a core, summed over "
+                "all");
   return described;
 }
 
@@ -264,7 +266,7 @@ const Described<RecordedWith>& described_recorded_with() {
           .time("finalize_us", &RecordedWith::finalize, "copies out of the buckets",
                 Absent::left_out)
           .time("buffer_broadcast_us", &RecordedWith::buffer_broadcast,
-                "the part of forward spent in broadcasting buffers", Absent::left_out)
+                "the time within forward that was spent on broadcasting buffers", Absent::left_out)
           .integer("compiled_gradients", if_positive(&RecordedWith::compiled_gradients),
                    "gradients of autograd nodes that torch.compile made; they are written at the "
                    "end of their node; default: 0",

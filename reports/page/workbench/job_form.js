@@ -17,7 +17,7 @@ export class JobForm {
    */
   constructor({workloads, models, gpus, changed}) {
     this.workloads = workloads;
-    // A bare model means the first of its variants, as in the program.
+    // A GPU model without a variant, such as A100, means the first of its variants, as in the program.
     this.variant = (/** @type {string} */ name) =>
       (gpus.find((gpu) => gpu.name === name) ?? gpus.find((gpu) => gpu.model === name))?.name ?? name;
     this.changed = changed;

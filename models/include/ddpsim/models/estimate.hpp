@@ -60,8 +60,8 @@ inline constexpr std::string_view kIgnoredMark = "ignored";
 /// The same for a traced model.
 inline constexpr std::string_view kTraceNoteMark = "trace_note";
 
-/// Range of the factor between estimated and real speed. Published steps on V100, A100 and H100 ran
-/// at 0.83 to 1.17 of the estimate (the middle 80 %). Each model was left out of the fit on each
+/// Range of real speed divided by estimated speed. In published steps on V100, A100 and H100, the
+/// middle 80 % of these ratios lay between 0.83 and 1.17. Each model was left out of the fit on each
 /// GPU. A GPU without any measurement may lie further off.
 inline constexpr std::pair<double, double> kEstimateSpeedRange = {0.8, 1.25};
 

@@ -104,8 +104,8 @@ struct GpuFamily {
   std::vector<GpuModel> gpus;
 };
 std::vector<GpuFamily> gpu_families();
-/// Suggestion for a name that cannot be used: the variants of the model. For an unknown model:
-/// names with a similar spelling, then all models by speed.
+/// What to suggest if a GPU's name cannot be used: the variants of that GPU model. If no model has
+/// the name: similarly spelled names, then all GPU models by speed.
 std::string gpus_instead_of(std::string_view name);
 /// Model in a device name: "V100" in "Tesla V100-SXM2-32GB". Returns the text itself if it contains
 /// no known model.

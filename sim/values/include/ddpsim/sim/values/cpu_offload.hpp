@@ -32,7 +32,7 @@ struct CpuOffload {
   /// DeepSpeedCPUAdam). False: it makes one pass per update, as torch.optim does on CPUs.
   bool fused = false;
   Bandwidth cpu_rate = kOneThreadOfHost;
-  bool cpu_rate_assumed = true;  ///< the user did not state it
+  bool cpu_rate_assumed = true;  ///< the user stated no rate
   /// Rate of each GPU and direction while all GPUs of a node copy. Absent: kHostCopy.
   std::optional<Bandwidth> pcie;
 
