@@ -38,6 +38,7 @@ struct ListArguments {
 struct Row {
   std::string name;
   std::string summary;
+  std::string family = {};              ///< of a model
   std::string model = {};               ///< of a GPU
   std::string example = {};             ///< value of a word
   bool joins_gpus = false;              ///< of a word
@@ -89,7 +90,10 @@ Bundle bundled() {
   Bundle all;
   for (const BundledWorkload& workload : bundled_workloads())
     all.workloads.push_back({workload.name, workload.summary});
-  for (const Model& model : bundled_models()) all.models.push_back({model.name, summary_of(model)});
+  auto model = bundled_models().begin();
+  for (const ModelFamily& family : model_families())
+    for (std::size_t k = 0; k < family.models.size(); ++k, ++model)
+      all.models.push_back({model->name, summary_of(*model), std::string(family.name)});
   for (const BundledCluster& cluster : bundled_clusters())
     all.clusters.push_back({cluster.name, summary_of(cluster)});
   // GPUs that published logs were taken on.
@@ -98,7 +102,8 @@ Bundle bundled() {
     if (!cluster.calibrated_nodes.empty()) logged.insert(cluster.gpu);
   for (const GpuFamily& family : gpu_families())
     for (const GpuModel& gpu : family.gpus)
-      all.gpus.push_back({gpu.product(), summary_of(gpu, family, logged), gpu.name});
+      all.gpus.push_back(
+          {.name = gpu.product(), .summary = summary_of(gpu, family, logged), .model = gpu.name});
   for (const TorchVersion release : torch_releases())
     all.torch.push_back({to_string(release), "NCCL " + to_string(bundled_nccl(release))});
   for (const LineWord& word : line_words())
@@ -118,6 +123,8 @@ const Described<Row>& described_bundled() {
       Described<Row>("Bundled", "something with a name")
           .text("name", &Row::name, "the name, as arguments and options take it")
           .text("summary", &Row::summary, "what the name means, in one line")
+          .text("family", unless_empty(&Row::family),
+                "the models that it is listed with; only for models", Absent::left_out)
           .text("model", unless_empty(&Row::model),
                 "the GPU's model without its variant; only for GPUs", Absent::left_out);
   return described;
@@ -181,8 +188,14 @@ std::string list_text(const Bundle& all) {
   std::string text;
   for (const Section& section : kSections) {
     text += section.name + std::string("\n");
-    for (const Row& row : all.*section.rows)
-      text += fmt::format("  {:<{}}  {}\n", shown(row), width, row.summary);
+    std::string_view family;
+    for (const Row& row : all.*section.rows) {
+      if (row.family != family) text += fmt::format("  {}\n", row.family);
+      family = row.family;
+      const std::size_t indent = family.empty() ? 2 : 4;
+      text +=
+          fmt::format("{:{}}{:<{}}  {}\n", "", indent, shown(row), width + 2 - indent, row.summary);
+    }
   }
   return text;
 }

@@ -74,13 +74,11 @@ std::string taken_variant(const Workload& workload) {
 
 [[noreturn]] void refuse_unknown(const std::string& text) {
   std::vector<std::string> names = model_names();
-  for (const std::string& model : names) {
-    if (model == text)
-      throw InputError({.file = text,
-                        .where = "",
-                        .message = "a model alone has no times",
-                        .hint = fmt::format("Estimate them for a GPU: {}@V100", text)});
-  }
+  if (describe_model(text))
+    throw InputError({.file = text,
+                      .where = "",
+                      .message = "a model alone has no times",
+                      .hint = fmt::format("Estimate them for a GPU: {}@V100", text)});
   for (const BundledWorkload& bundled : bundled_workloads()) names.push_back(bundled.name);
   throw InputError({.file = text,
                     .where = "",
@@ -138,7 +136,7 @@ LoadedWorkload load_workload(const WorkloadRequest& request) {
             "an estimate{}: nobody measured this workload. Record a step once you have the GPU",
             taken_variant(loaded.workload)));
   for (const auto& [key, value] : loaded.workload.provenance) {
-    if (key == kTraceNoteMark) loaded.warnings.push_back(value);
+    if (key == kModelNoteMark) loaded.warnings.push_back(value);
     if (key == kNoteMark) loaded.warnings.push_back(fmt::format("config.json: {}", value));
     if (key == kIgnoredMark)
       loaded.warnings.push_back(

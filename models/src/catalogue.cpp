@@ -1,174 +1,28 @@
 #include "ddpsim/models/catalogue.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cctype>
 #include <utility>
 
-#include "model_shape.hpp"
+#include "catalogue_entries.hpp"
+#include "ddpsim/formats/suggest.hpp"
+#include "ddpsim/models/model_config.hpp"
 
 namespace ddpsim {
 namespace {
 
-constexpr std::int64_t kImageNet = 224;  // pixels per side
-
-struct Entry {
-  std::string_view name;
-  ModelShape shape;
-  std::int64_t batch = 32;        ///< unless the user gives one
-  std::int64_t size = kImageNet;  ///< sample size, unless the user gives one
-  std::int64_t most_tokens = 0;   ///< 0: takes images
-  AttentionKernel attention = AttentionKernel::eager;
-  std::string_view source;
-};
-
-/// A decoder with positions that have no parameters, trained on `tokens`.
-Entry decoder(std::string_view name, ModelShape shape, std::int64_t tokens, std::int64_t batch,
-              std::string_view source) {
-  return {name, std::move(shape), batch, tokens, kMostTokens, AttentionKernel::sdpa, source};
-}
-
-/// MPT's sizes for each width. Heads have 128 features unless the source says otherwise.
-Entry mpt(std::string_view name, std::int64_t layers, std::int64_t hidden, std::int64_t heads,
-          std::int64_t batch) {
-  return decoder(name,
-                 MptShape{.layers = layers,
-                          .hidden = hidden,
-                          .heads = heads,
-                          .feed_forward = 4 * hidden,
-                          .vocabulary = 50368},
-                 2048, batch, "mosaicml/llm-foundry, scripts/train/yamls/pretrain");
-}
-
-Entry opt(std::string_view name, const OptShape& shape, std::int64_t batch) {
-  constexpr std::int64_t kPositions = 2048;
-  OptShape whole = shape;
-  whole.feed_forward = 4 * shape.hidden;
-  whole.vocabulary = 50272;
-  whole.positions = kPositions;
-  if (whole.embedded == 0) whole.embedded = shape.hidden;
-  return {name,
-          whole,
-          batch,
-          kPositions,
-          kPositions,
-          AttentionKernel::sdpa,
-          "Zhang et al. (2022), table 1; config.json of facebook/opt-*"};
-}
-
-Entry bloom(std::string_view name, std::int64_t layers, std::int64_t hidden, std::int64_t heads,
-            std::int64_t batch) {
-  Entry entry = decoder(
-      name, BloomShape{.layers = layers, .hidden = hidden, .heads = heads, .vocabulary = 250880},
-      2048, batch, "BLOOM (2022), table 3; config.json of bigscience/bloom-*");
-  entry.attention = AttentionKernel::eager;  // transformers has no other kernel for it
-  return entry;
-}
-
-/// The scores' bias has a gradient, which needs the scores, so no fused kernel is used.
-Entry t5(std::string_view name, const T5Shape& shape, std::int64_t batch) {
-  T5Shape whole = shape;
-  whole.decoder_layers = shape.layers;
-  whole.vocabulary = 32128;
-  return {name,
-          whole,
-          batch,
-          512,
-          kMostTokens,
-          AttentionKernel::eager,
-          "Raffel et al. (2020), section 3.7; config.json of google-t5/t5-*"};
-}
-
-/// The entries in the order in which `list` shows them. A new model needs one line here and at most
-/// one new file.
-const std::vector<Entry>& entries() {
-  static const std::vector<Entry> models = {
-      {"resnet18", ResNetShape{ResidualBlock::basic, {2, 2, 2, 2}}},
-      {"resnet34", ResNetShape{ResidualBlock::basic, {3, 4, 6, 3}}},
-      {"resnet50", ResNetShape{ResidualBlock::bottleneck, {3, 4, 6, 3}}},
-      {"resnet101", ResNetShape{ResidualBlock::bottleneck, {3, 4, 23, 3}}},
-      {"resnet152", ResNetShape{ResidualBlock::bottleneck, {3, 8, 36, 3}}},
-      {"resnext50_32x4d", ResNetShape{ResidualBlock::bottleneck, {3, 4, 6, 3}, 32, 4}},
-      {"resnext101_32x4d", ResNetShape{ResidualBlock::bottleneck, {3, 4, 23, 3}, 32, 4}},
-      {"resnext101_32x8d", ResNetShape{ResidualBlock::bottleneck, {3, 4, 23, 3}, 32, 8}},
-      {"vgg11", VggShape{{1, 1, 2, 2, 2}}},
-      {"vgg13", VggShape{{2, 2, 2, 2, 2}}},
-      {"vgg16", VggShape{{2, 2, 3, 3, 3}}},
-      {"vgg19", VggShape{{2, 2, 4, 4, 4}}},
-      {"alexnet", AlexNetShape{}, 128},
-      {"densenet121", DenseNetShape{32, {6, 12, 24, 16}}},
-      {"inception_v3", InceptionV3Shape{}, 32, 299},
-      {"bert-base", BertShape{12, 768, 12, 3072}, 32, 128, kBertPositions},
-      {"bert-large", BertShape{24, 1024, 16, 4096}, 16, 128, kBertPositions},
-      {"gpt2", Gpt2Shape{12, 768, 12, 3072}, 8, kGpt2Positions, kGpt2Positions},
-      {"gpt2-medium", Gpt2Shape{24, 1024, 16, 4096}, 4, kGpt2Positions, kGpt2Positions},
-      {"gpt2-large", Gpt2Shape{36, 1280, 20, 5120}, 2, kGpt2Positions, kGpt2Positions},
-      {"gpt2-xl", Gpt2Shape{48, 1600, 25, 6400}, 1, kGpt2Positions, kGpt2Positions},
-      {"transformer-base", TransformerShape{512, 2048, 8}, 128, 32, kTransformerPositions},
-      {"transformer-big", TransformerShape{1024, 4096, 16}, 128, 32, kTransformerPositions},
-      // Layers, features, heads, key heads, features per head, feed-forward, vocabulary.
-      decoder("llama2-7b", LlamaShape{32, 4096, 32, 32, 128, 11008, 32000}, 4096, 1,
-              "config.json of meta-llama/Llama-2-7b-hf"),
-      decoder("llama2-13b", LlamaShape{40, 5120, 40, 40, 128, 13824, 32000}, 4096, 1,
-              "config.json of meta-llama/Llama-2-13b-hf"),
-      decoder("llama2-34b", LlamaShape{48, 8192, 64, 8, 128, 22016, 32000}, 4096, 1,
-              "config.json of codellama/CodeLlama-34b-hf, which continues it"),
-      decoder("llama2-70b", LlamaShape{80, 8192, 64, 8, 128, 28672, 32000}, 4096, 1,
-              "config.json of meta-llama/Llama-2-70b-hf"),
-      decoder("llama3-8b", LlamaShape{32, 4096, 32, 8, 128, 14336, 128256}, 8192, 1,
-              "The Llama 3 Herd of Models (2024), table 3"),
-      decoder("llama3-70b", LlamaShape{80, 8192, 64, 8, 128, 28672, 128256}, 8192, 1,
-              "The Llama 3 Herd of Models (2024), table 3"),
-      decoder("llama3-405b", LlamaShape{126, 16384, 128, 8, 128, 53248, 128256}, 8192, 1,
-              "The Llama 3 Herd of Models (2024), table 3"),
-      decoder("tinyllama-1.1b", LlamaShape{22, 2048, 32, 4, 64, 5632, 32000}, 2048, 4,
-              "Zhang et al., TinyLlama (2024), table 2"),
-      decoder("yi-6b", LlamaShape{32, 4096, 32, 4, 128, 11008, 64000}, 4096, 1,
-              "config.json of 01-ai/Yi-6B"),
-      decoder("mistral-7b", LlamaShape{32, 4096, 32, 8, 128, 14336, 32000}, 4096, 1,
-              "Jiang et al., Mistral 7B (2023), table 1"),
-      decoder("qwen2.5-1.5b", LlamaShape{28, 1536, 12, 2, 128, 8960, 151936, true, true}, 4096, 2,
-              "config.json of Qwen/Qwen2.5-1.5B"),
-      decoder("qwen2.5-3b", LlamaShape{36, 2048, 16, 2, 128, 11008, 151936, true, true}, 4096, 1,
-              "config.json of Qwen/Qwen2.5-3B"),
-      decoder("qwen2.5-7b", LlamaShape{28, 3584, 28, 4, 128, 18944, 152064, false, true}, 4096, 1,
-              "config.json of Qwen/Qwen2.5-7B"),
-      mpt("mpt-125m", 12, 768, 12, 16),
-      mpt("mpt-350m", 24, 1024, 16, 8),
-      mpt("mpt-760m", 24, 1536, 12, 8),
-      mpt("mpt-1b", 24, 2048, 16, 8),
-      mpt("mpt-3b", 32, 2560, 20, 4),
-      mpt("mpt-7b", 32, 4096, 32, 1),
-      mpt("mpt-13b", 40, 5120, 40, 1),
-      mpt("mpt-30b", 48, 7168, 56, 1),
-      mpt("mpt-70b", 80, 8192, 64, 1),
-      opt("opt-125m", {.layers = 12, .hidden = 768, .heads = 12}, 8),
-      opt("opt-350m",
-          {.layers = 24, .hidden = 1024, .heads = 16, .embedded = 512, .norm_first = false}, 4),
-      opt("opt-1.3b", {.layers = 24, .hidden = 2048, .heads = 32}, 2),
-      opt("opt-2.7b", {.layers = 32, .hidden = 2560, .heads = 32}, 1),
-      opt("opt-6.7b", {.layers = 32, .hidden = 4096, .heads = 32}, 1),
-      opt("opt-13b", {.layers = 40, .hidden = 5120, .heads = 40}, 1),
-      opt("opt-30b", {.layers = 48, .hidden = 7168, .heads = 56}, 1),
-      opt("opt-66b", {.layers = 64, .hidden = 9216, .heads = 72}, 1),
-      bloom("bloom-560m", 24, 1024, 16, 4),
-      bloom("bloom-1b1", 24, 1536, 16, 2),
-      bloom("bloom-7b1", 30, 4096, 32, 1),
-      decoder("gpt-neox-20b", GptNeoxShape{44, 6144, 64, 24576, 50432, 24}, 2048, 1,
-              "Black et al. (2022), table 1; config.json of EleutherAI/gpt-neox-20b"),
-      {"gpt-j-6b", GptjShape{28, 4096, 16, 16384, 50400, 2048, 64}, 1, 2048, 2048,
-       AttentionKernel::sdpa, "config.json of EleutherAI/gpt-j-6b"},
-      // One key head serves all heads. None of PyTorch's fused kernels supports this.
-      {"falcon-7b", FalconShape{32, 4544, 71, 1, 18176, 65024}, 1, 2048, kMostTokens,
-       AttentionKernel::eager, "config.json of tiiuae/falcon-7b"},
-      decoder("falcon-40b", FalconShape{60, 8192, 128, 8, 32768, 65024, true, true}, 2048, 1,
-              "config.json of tiiuae/falcon-40b"),
-      // Layers, decoder layers (0: as many), features, heads, features per head, feed-forward.
-      t5("t5-small", T5Shape{6, 0, 512, 8, 64, 2048}, 16),
-      t5("t5-base", T5Shape{12, 0, 768, 12, 64, 3072}, 8),
-      t5("t5-large", T5Shape{24, 0, 1024, 16, 64, 4096}, 4),
-      t5("t5-3b", T5Shape{24, 0, 1024, 32, 128, 16384}, 1),
-      t5("t5-11b", T5Shape{24, 0, 1024, 128, 128, 65536}, 1),
-  };
-  return models;
+/// All families in the order in which `list` shows them. A new model is one line in one of the
+/// files of entries, and at most one new file for its shape.
+const std::vector<CatalogueFamily>& families() {
+  static const std::vector<CatalogueFamily> all = [] {
+    std::vector<CatalogueFamily> joined = image_catalogue();
+    for (const auto& more : {text_catalogue(), config_catalogue()})
+      joined.insert(joined.end(), more.begin(), more.end());
+    return joined;
+  }();
+  return all;
 }
 
 /// Other names of the same models.
@@ -177,13 +31,55 @@ constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
     {"llama-13b", "llama2-13b"},
     {"llama3.1-8b", "llama3-8b"},
     {"llama3.1-70b", "llama3-70b"},
-    {"llama3.1-405b", "llama3-405b"}};
+    {"llama3.1-405b", "llama3-405b"},
+    {"llama3.3-70b", "llama3-70b"},
+    {"sd1.5", "unet-sd1.5"},
+    {"stable-diffusion-1.5", "unet-sd1.5"},
+    {"sdxl", "unet-sdxl"}};
 
-const Entry* find_entry(std::string_view name) {
+/// One spelling of names that people write in several: "ResNet-50", "vit-b-16", "Llama-3.1-8B". Case
+/// does not count, '_' is '-', and a '-' between a letter and a digit is left out.
+std::string spelling_of(std::string_view name) {
+  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  std::string spelt;
+  for (std::size_t k = 0; k < name.size(); ++k) {
+    const bool joins = name[k] == '-' || name[k] == '_';
+    const bool before_digit =
+        k + 1 < name.size() && std::isdigit(static_cast<unsigned char>(name[k + 1])) != 0;
+    if (joins && before_digit && !spelt.empty() && is_letter(spelt.back())) continue;
+    spelt += joins ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(name[k])));
+  }
+  return spelt;
+}
+
+/// The name on Hugging Face of the model that the dimensions are from; empty if they are not.
+std::string_view hub_name_of(const CatalogueEntry& entry) {
+  constexpr std::string_view kBefore = "config.json of ";
+  const std::size_t at = entry.source.find(kBefore);
+  if (at == std::string_view::npos) return {};
+  const std::string_view name = entry.source.substr(at + kBefore.size());
+  return name.find_first_of(" *") == std::string_view::npos ? name : std::string_view();
+}
+
+const CatalogueEntry* find_entry(std::string_view name) {
+  const std::string spelt = spelling_of(name);
+  std::string wanted = spelt;
   for (const auto& [other, known] : kOtherNames)
-    if (name == other) name = known;
-  const auto found = std::ranges::find(entries(), name, &Entry::name);
-  return found == entries().end() ? nullptr : &*found;
+    if (spelt == spelling_of(other)) wanted = spelling_of(known);
+  for (const CatalogueFamily& family : families())
+    for (const CatalogueEntry& entry : family.models)
+      if (spelling_of(entry.name) == wanted || spelling_of(hub_name_of(entry)) == wanted)
+        return &entry;
+  return nullptr;
+}
+
+/// What a config.json describes, under the entry's name.
+ModelDescription described_by_config(const CatalogueEntry& entry) {
+  const std::string name(entry.name);
+  ModelDescription description = model_of_config(entry.config, name, ConfigOrigin::catalogue);
+  description.usual_batch = entry.batch;
+  if (entry.size > 0) description.usual_size = entry.size;
+  return description;
 }
 
 }  // namespace
@@ -231,12 +127,15 @@ std::string_view name_of(AttentionKernel kernel) {
 }
 
 std::optional<ModelDescription> describe_model(std::string_view name) {
-  const Entry* entry = find_entry(name);
+  const CatalogueEntry* entry = find_entry(name);
   if (entry == nullptr) return std::nullopt;
   ModelDescription description =
-      described(std::string(entry->name), entry->shape,
+      entry->config.empty()
+          ? described(
+                std::string(entry->name), entry->shape,
                 {.batch = entry->batch, .size = entry->size, .most_tokens = entry->most_tokens},
-                entry->attention);
+                entry->attention)
+          : described_by_config(*entry);
   description.source = entry->source;
   return description;
 }
@@ -254,21 +153,51 @@ std::optional<Model> find_model(std::string_view name, std::int64_t tokens) {
 }
 
 std::optional<std::int64_t> most_tokens(std::string_view name) {
-  const Entry* entry = find_entry(name);
-  if (entry == nullptr || entry->most_tokens == 0) return std::nullopt;
-  return entry->most_tokens;
+  const std::optional<ModelDescription> description = describe_model(name);
+  if (!description || description->most_tokens == 0) return std::nullopt;
+  return description->most_tokens;
+}
+
+std::vector<ModelFamily> model_families() {
+  std::vector<ModelFamily> named;
+  for (const CatalogueFamily& family : families()) {
+    named.push_back({.name = family.name, .models = {}});
+    for (const CatalogueEntry& entry : family.models) named.back().models.emplace_back(entry.name);
+  }
+  return named;
 }
 
 std::vector<std::string> model_names() {
   std::vector<std::string> names;
-  for (const Entry& entry : entries()) names.emplace_back(entry.name);
+  for (const ModelFamily& family : model_families())
+    names.insert(names.end(), family.models.begin(), family.models.end());
   return names;
+}
+
+Hint models_instead_of(std::string_view name) {
+  const std::string spelt = spelling_of(name.substr(name.rfind('/') + 1));
+  std::vector<std::string> names = model_names();
+  // "bert-base-uncased", "Qwen2.5-7B-Instruct": a checkpoint of a model.
+  std::string begins;
+  for (const std::string& known : names) {
+    const std::string start = spelling_of(known);
+    if (spelt.starts_with(start + "-") && start.size() > spelling_of(begins).size()) begins = known;
+  }
+  if (!begins.empty()) return {fmt::format("Did you mean \"{}\"?", begins), {begins}};
+  std::vector<std::string> alike;
+  for (const std::string& known : names)
+    if (!spelt.empty() && spelling_of(known).starts_with(spelt)) alike.push_back(known);
+  if (!alike.empty()) return {fmt::format("Known: {}", fmt::join(alike, ", ")), alike};
+  for (const auto& [other, known] : kOtherNames) names.emplace_back(other);
+  return did_you_mean(spelt, names,
+                      "`ddpsim list` shows the models. For others, give their config.json of "
+                      "Hugging Face, or trace your module with ddpsim.estimate");
 }
 
 const std::vector<Model>& bundled_models() {
   static const std::vector<Model> models = [] {
     std::vector<Model> built;
-    for (const Entry& entry : entries()) built.push_back(find_model(entry.name).value());
+    for (const std::string& name : model_names()) built.push_back(find_model(name).value());
     return built;
   }();
   return models;

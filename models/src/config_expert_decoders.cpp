@@ -259,6 +259,7 @@ DescribedModel gpt_oss(Config& config) {
   BlockModules& block = read.block();
   read_attention_bias(config, block.attention, true);
   block.attention.sinks = "self_attn.sinks";
+  read.attention = AttentionKernel::eager;  // fused kernels have no sinks
   const std::int64_t count = config.number("num_local_experts", 128, kMostExperts);
   config.optional("experts_per_token");
   ExpertModules experts = read_experts_of_block_width(config, read, count, 4);

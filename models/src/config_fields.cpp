@@ -278,7 +278,7 @@ std::int64_t Config::rotated_features(std::int64_t head, std::string_view older_
 }
 
 void Config::assume(std::string_view key, std::string_view value) {
-  assumed_.push_back(fmt::format("{}={}", key, value));
+  if (!leaves_out_defaults_) assumed_.push_back(fmt::format("{}={}", key, value));
 }
 
 void Config::refuse(std::string_view key, std::string message, Hint hint) const {
@@ -346,7 +346,8 @@ std::string Config::architecture(std::string_view usual,
   const auto names = optional("architectures");
   if (!names || names->array().empty()) {
     assume("architectures", fmt::format("{}{}", classes_, usual));
-    note(fmt::format("architectures is missing: {}{} is assumed", classes_, usual));
+    if (!leaves_out_defaults_)
+      note(fmt::format("architectures is missing: {}{} is assumed", classes_, usual));
     return std::string(usual);
   }
   if (names->array().size() > 1)
@@ -399,7 +400,9 @@ Config part_of(Config& whole, const char* key, std::string_view classes) {
   const auto part = whole.optional(key);
   if (!part)
     whole.refuse(key, fmt::format("{} is missing", key), "Give the config.json as it was saved");
-  return {part->free_object(), classes};
+  Config read(part->free_object(), classes);
+  if (whole.defaults_left_out()) read.leaves_out_defaults();
+  return read;
 }
 
 void finish_part(Config& whole, Config& part, const std::string& name) {

@@ -38,6 +38,9 @@ class Config {
   /// Marks this as a part of a model. The whole model's config names the class, and the part is
   /// built without its own head.
   void becomes_part() { is_part_ = true; }
+  /// What is missing is known to be as in the class, so it is no assumption.
+  void leaves_out_defaults() { leaves_out_defaults_ = true; }
+  bool defaults_left_out() const { return leaves_out_defaults_; }
   /// If a field is missing, looks for its alias.
   void know(std::vector<FieldAlias> aliases) { aliases_ = std::move(aliases); }
 
@@ -104,6 +107,7 @@ class Config {
   std::string_view classes_;
   std::vector<FieldAlias> aliases_;
   bool is_part_ = false;
+  bool leaves_out_defaults_ = false;
   std::vector<std::string> assumed_;
   std::vector<std::string> notes_;
   std::vector<std::string> ignored_;  ///< those of its parts

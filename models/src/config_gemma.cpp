@@ -178,6 +178,7 @@ DescribedModel gemma(Config& config) {
 DescribedModel gemma2(Config& config) {
   ReadDecoder read =
       read_newer_gemma(config, {.layers = 26, .vocabulary = 256000, .positions = 8192});
+  read.attention = AttentionKernel::eager;  // fused kernels do not cap scores
   return read.described();
 }
 

@@ -9,7 +9,7 @@ ReadVision read_tower(Config& config, const std::string& base, const VitDefaults
   shape.block =
       tower_block(shape.hidden, read.heads, read_feed_forward(config, usual), block_order);
   shape.patches = {"embeddings.patch_embedding", true};
-  shape.blocks_module = "encoder.layers";
+  shape.block_prefix = "encoder.layers.";
   shape.position_table = "embeddings.position_embedding";
   shape.position_rows = read.patches;
   shape.last_norm = {.name = "post_layernorm", .bias = true};

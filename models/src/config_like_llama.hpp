@@ -31,9 +31,13 @@ struct ReadDecoder {
   LlamaShape llama;
   DecoderShape shape;
   std::int64_t usual_tokens = kUsualTokens;
+  /// eager: transformers has no other kernel for this family.
+  AttentionKernel attention = AttentionKernel::sdpa;
 
   BlockModules& block() { return shape.kinds.front(); }
-  DescribedModel described() const { return described_as(shape, usual_tokens); }
+  DescribedModel described() const {
+    return described_as(shape, usual_tokens, kMostTokens, attention);
+  }
 };
 
 ReadDecoder read_decoder(Config& config, const DecoderDefaults& usual);

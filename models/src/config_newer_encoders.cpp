@@ -92,6 +92,13 @@ void read_convolution_and_pooler(Config& config, std::int64_t hidden, EncoderSha
   config.word("conv_act");
 }
 
+/// Scores that depend on distances have no fused kernel in transformers.
+DescribedModel as_deberta(const EncoderShape& shape, std::int64_t positions) {
+  DescribedModel described = as_described(shape, positions);
+  described.attention = AttentionKernel::eager;
+  return described;
+}
+
 DescribedModel deberta_v2(Config& config) {
   BertShape bert = read_bert_shape(config, 1536, 24, 24, 6144, 128100);
   const std::int64_t segments = config.count("type_vocab_size", 0, kMostEmbeddings);
@@ -120,8 +127,7 @@ DescribedModel deberta_v2(Config& config) {
       "{0}encoder.conv "
       "cls.predictions.bias cls pooler classifier qa_outputs",
       shape.base);
-  if (head == "Model" || token_head(config, shape, head))
-    return as_described(shape, bert.positions);
+  if (head == "Model" || token_head(config, shape, head)) return as_deberta(shape, bert.positions);
   if (head == "ForMaskedLM") {
     config.require_tied_words();
     config.require_flag("legacy", true, "the newer head of masked words is not supported");
@@ -135,7 +141,7 @@ DescribedModel deberta_v2(Config& config) {
                       linear_step("classifier", config.labels()),
                       {.kind = Step::loss}});
   }
-  return as_described(shape, bert.positions);
+  return as_deberta(shape, bert.positions);
 }
 
 struct ModernBertBiases {

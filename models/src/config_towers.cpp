@@ -64,7 +64,7 @@ ReadVision read_pixtral_tower(Config& config, const std::string& base) {
       "attention.o_proj ffn_norm";
   shape.patches = {"patch_conv", false};
   shape.first_norm = rms_of("ln_pre");
-  shape.blocks_module = "transformer.layers";
+  shape.block_prefix = "transformer.layers.";
   shape.defined = "patch_conv ln_pre transformer";
   give_frequencies(shape, block.attention.head_features / 2);
   return read;
@@ -95,7 +95,7 @@ ReadVision read_qwen_rows(Config& config, const std::string& base, const RowSize
   config.assume_text(fmt::format("{} patches of an image", kPatches));
   shape.row_weight = {shape.hidden, shape.channels, frames, shape.patch, shape.patch};
   shape.patches = {"patch_embed.proj", false};
-  shape.blocks_module = "blocks";
+  shape.block_prefix = "blocks.";
   shape.block.hidden = shape.hidden;
   shape.block.attention = joined_attention(shape.hidden, read.heads);
   shape.block.defined = "norm1 norm2 attn.qkv attn.proj mlp";
@@ -222,7 +222,7 @@ ReadVision read_gemma4_tower(Config& config, const std::string& base, std::int64
   shape.positions = "patch_embedder.position_embedding_table";
   shape.position_sets = 2;
   shape.position_rows = config.number("position_embedding_size", 10240, kMostTokens);
-  shape.blocks_module = "encoder.layers";
+  shape.block_prefix = "encoder.layers.";
   skip_unread_of_towers(config);
   for (const char* key : {"global_head_dim", "attention_bias"}) config.optional(key);
   shape.block = read_gemma4_block(

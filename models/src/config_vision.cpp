@@ -171,7 +171,7 @@ DescribedModel read_dinov2(Config& config, const std::string& base, bool registe
   shape.block.around_attention.scale = "layer_scale1.lambda1";
   shape.block.around_feed_forward.scale = "layer_scale2.lambda1";
   shape.block.defined = "norm1 attention layer_scale1 norm2 mlp layer_scale2";
-  shape.blocks_module = "encoder.layer";
+  shape.block_prefix = "encoder.layer.";
   shape.tokens = {class_token(shape.hidden)};
   shape.extra_tokens = 1;
   if (registers || config.flag("use_mask_token", true)) {

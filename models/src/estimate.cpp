@@ -225,7 +225,7 @@ std::vector<std::pair<std::string, std::string>> provenance_of(const EstimateSpe
     provenance.emplace_back(kIgnoredMark,
                             fmt::format("{}", fmt::join(spec.description.ignored, ", ")));
   if (!spec.description.notes.empty())
-    provenance.emplace_back(spec.description.traced ? kTraceNoteMark : kNoteMark,
+    provenance.emplace_back(spec.description.config_file ? kNoteMark : kModelNoteMark,
                             fmt::format("{}", fmt::join(spec.description.notes, "; ")));
   if (!model.buffers_as_in.empty())
     provenance.emplace_back(kBuffersMark, "as in " + model.buffers_as_in);

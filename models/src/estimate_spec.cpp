@@ -6,7 +6,6 @@
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/number.hpp"
 #include "ddpsim/formats/quote.hpp"
-#include "ddpsim/formats/suggest.hpp"
 #include "ddpsim/models/estimate.hpp"
 #include "ddpsim/models/model_config.hpp"
 
@@ -94,8 +93,7 @@ ModelDescription describe_named(std::string_view text, const std::string& model)
   std::optional<ModelDescription> described = describe_model(model);
   if (!described) described = model_of_dimensions(model, text);
   if (!described)
-    refuse(text, fmt::format("there is no model {}", in_quotes(model)),
-           did_you_mean_or_known(model, model_names()));
+    refuse(text, fmt::format("there is no model {}", in_quotes(model)), models_instead_of(model));
   return std::move(*described);
 }
 

@@ -117,13 +117,15 @@ std::vector<std::string> config_model_types() {
   return types;
 }
 
-ModelDescription model_of_config(std::string_view content, const std::string& file) {
+ModelDescription model_of_config(std::string_view content, const std::string& file,
+                                 ConfigOrigin origin) {
   const Document document = Document::parse(content, file);
   const Object root = document.root().free_object();
   refuse_other_files(root);
   const auto [family, object, alone] = part_to_build(root);
   Config config(object, family.classes);
   config.know(family.aliases);
+  if (origin == ConfigOrigin::catalogue) config.leaves_out_defaults();
   if (alone) {
     config.becomes_part();
     config.note(
@@ -149,6 +151,7 @@ ModelDescription model_of_config(std::string_view content, const std::string& fi
       fmt::format("config.json of model_type {}, as transformers 5 builds it", family.model_type);
   description.ignored = config.ignored();
   description.assumed = config.take_assumed();
+  description.config_file = origin == ConfigOrigin::file;
   description.notes = config.take_notes();
   return description;
 }

@@ -10,17 +10,23 @@
 #include "ddpsim/models/catalogue.hpp"
 #include "decoder.hpp"
 #include "densenet.hpp"
+#include "efficientnet.hpp"
 #include "encoder.hpp"
 #include "falcon.hpp"
 #include "gpt2.hpp"
 #include "gpt_neox.hpp"
 #include "gptj.hpp"
 #include "inception.hpp"
+#include "mobilenet.hpp"
 #include "mpt.hpp"
 #include "opt.hpp"
 #include "resnet.hpp"
 #include "t5.hpp"
+#include "torchvision_convnext.hpp"
+#include "torchvision_swin.hpp"
+#include "torchvision_vit.hpp"
 #include "transformer.hpp"
+#include "unet.hpp"
 #include "vgg.hpp"
 
 namespace ddpsim {
@@ -28,7 +34,9 @@ namespace ddpsim {
 using ModelShape =
     std::variant<ResNetShape, VggShape, AlexNetShape, DenseNetShape, InceptionV3Shape, BertShape,
                  Gpt2Shape, TransformerShape, LlamaShape, GptNeoxShape, OptShape, BloomShape,
-                 MptShape, GptjShape, FalconShape, T5Shape>;
+                 MptShape, GptjShape, FalconShape, T5Shape, TorchvisionVitShape,
+                 TorchvisionSwinShape, TorchvisionConvNextShape, EfficientNetShape,
+                 MobileNetV2Shape, MobileNetV3Shape, UNetShape>;
 
 /// Most tokens for models whose positions have no parameters. Nobody trains with more.
 inline constexpr std::int64_t kMostTokens = 1'048'576;

@@ -85,6 +85,11 @@ void ModuleRecorder::end_input() {
   model_.other_inputs.back().last = model_.layers.size();
 }
 
+void ModuleRecorder::reads_given() {
+  Layer& layer = model_.layers.back();
+  if (std::exchange(layer.data_gradient, false)) --layer.backward_kernels;
+}
+
 void ModuleRecorder::leave_unread(std::size_t first) {
   for (std::size_t k = first; k < model_.layers.size(); ++k) {
     model_.layers[k].reached = false;

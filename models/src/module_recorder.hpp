@@ -97,6 +97,8 @@ class ModuleRecorder {
   /// No gradient of that input is needed.
   void begin_input(const Activation& input);
   void end_input();
+  /// The last module reads an input of the model, whose gradient is not needed.
+  void reads_given();
   std::size_t layers() const { return model_.layers.size(); }
   /// Nothing reads the outputs of the layers from `first` on. They run, but backward does not reach
   /// them.

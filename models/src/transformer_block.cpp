@@ -7,7 +7,11 @@ namespace {
 
 void run_linear(ModuleRecorder& model, const std::string& prefix, const LinearModule& linear,
                 std::int64_t out) {
-  model.linear(prefix + linear.name, out, linear.bias);
+  const std::string name = prefix + linear.name;
+  if (linear.of_multihead)
+    model.linear_of(name + "_weight", name + "_bias", out);
+  else
+    model.linear(name, out, linear.bias);
 }
 
 /// Norm of the features of each head, or of all heads. The activation keeps its shape.
@@ -49,6 +53,7 @@ void project_heads(ModuleRecorder& model, const std::string& prefix,
   if (attention.key.exists()) {
     model.continue_from(memory);
     run_linear(model, prefix, attention.key, keys);
+    if (attention.given_memory) model.reads_given();
     if (attention.rotated > 0) model.free_output();
     if (norms_first && !attention.key_norm_last)
       norm_of_heads(model, prefix, attention.key_norm, attention.key_heads, attention);
@@ -56,6 +61,7 @@ void project_heads(ModuleRecorder& model, const std::string& prefix,
   if (attention.value.exists()) {
     model.continue_from(memory);
     run_linear(model, prefix, attention.value, keys);
+    if (attention.given_memory) model.reads_given();
   }
   if (attention.norms_last || attention.key_norm_last) {
     model.continue_from(query);
@@ -84,6 +90,12 @@ void project_together(ModuleRecorder& model, const std::string& prefix,
   if (attention.rotated > 0)
     model.rotate_positions(prefix + "rotary",
                            (attention.heads + attention.key_heads) * attention.rotated, turned);
+  // Forward copies all three. Backward puts their gradients into three tensors of zeros, and sums
+  // these.
+  if (attention.query.of_multihead) {
+    model.free_output();
+    model.elementwise(prefix + "layout", {.forward = 2, .backward = 12, .kernels = 4});
+  }
   query.channels = attention.heads * attention.head_features;
   model.continue_from(query);
 }
@@ -217,6 +229,16 @@ void look_up_scores(ModuleRecorder& model, const std::string& prefix,
       model.activation().positions() * memory.positions());
 }
 
+/// Joins the sinks to the scores, subtracts each row's maximum, and casts the weights.
+void run_sinks(ModuleRecorder& model, const std::string& prefix, const AttentionModules& attention,
+               const Activation& memory) {
+  const Activation queries = model.activation();
+  model.continue_from(
+      {.channels = attention.heads * memory.positions(), .height = queries.positions()});
+  model.elementwise(prefix + "sinks", {.forward = 6, .backward = 12, .kernels = 5});
+  model.continue_from(queries);
+}
+
 /// Number of modules that read the attention's input. Backward sums their gradients.
 int readers_of_attention(const AttentionModules& attention) {
   if (attention.latent) return 2;
@@ -309,7 +331,11 @@ void run_attention(ModuleRecorder& model, const std::string& prefix,
                                          .key_heads = attention.key_heads,
                                          .causal = attention.causal,
                                          .dropout = attention.dropout});
-  if (!attention.sinks.empty()) model.with_parameter(prefix + attention.sinks, {attention.heads});
+  if (!attention.sinks.empty()) {
+    model.with_parameter(prefix + attention.sinks, {attention.heads});
+    if (model.attention_kernel() == AttentionKernel::eager)
+      run_sinks(model, prefix, attention, memory);
+  }
   if (attention.latent) {
     queries.channels = attention.heads * attention.latent->value_features;
     model.continue_from(queries);

@@ -18,6 +18,9 @@ namespace ddpsim {
 struct LinearModule {
   std::string name;
   bool bias = false;
+  /// Its parameters are NAME_weight and NAME_bias, as in nn.MultiheadAttention, which copies the
+  /// projections and the result of its attention into other layouts.
+  bool of_multihead = false;
   bool exists() const { return !name.empty(); }
 };
 
@@ -85,6 +88,8 @@ struct AttentionModules {
   LinearModule value;
   /// Uses the keys and values of an earlier block.
   bool borrows_keys = false;
+  /// Keys and values read an input of the model, whose gradient is not needed.
+  bool given_memory = false;
   LinearModule output;
   NormModule query_norm;
   NormModule key_norm;

@@ -85,7 +85,7 @@ void run_vision_block(ModuleRecorder& model, const VisionShape& shape, std::int6
   BlockModules block = shape.block;
   if (!shape.windows.empty())
     block.attention.window = shape.windows[static_cast<std::size_t>(layer)];
-  run_block(model, shape.base + shape.blocks_module + "." + std::to_string(layer) + ".", block);
+  run_block(model, shape.base + shape.block_prefix + std::to_string(layer) + ".", block);
 }
 
 void pool_by_attention(ModuleRecorder& model, const VisionShape& shape) {

@@ -46,7 +46,7 @@ struct VisionShape {
   std::int64_t score_rows = 0;
   std::int64_t score_heads = 0;
   NormModule first_norm;
-  std::string blocks_module = "layers";
+  std::string block_prefix = "layers.";  ///< the number of the block follows
   BlockModules block;
   std::int64_t layers = 0;
   /// Window of each block, if blocks differ; 0: it attends to the whole image.

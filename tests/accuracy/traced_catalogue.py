@@ -5,7 +5,7 @@
 
 The script needs a Python with PyTorch, torchvision and transformers. PYTHONPATH must name the built package. The script
 prints one line for each model and GPU, then the median and the largest difference. The catalogue counts as the truth
-here, because it was checked against measurements.
+here, because it was checked against measurements. Names, shapes, buffers and the order of gradients must be equal.
 """
 
 import json
@@ -21,15 +21,49 @@ sys.path.insert(0, str(ROOT / "tests" / "cli"))
 import torch  # noqa: E402
 
 from own_modules import import_torchvision  # noqa: E402
+from published_configs import PUBLISHED  # noqa: E402
+
+import_torchvision()  # transformers and diffusers import it too
 
 GPUS = ("V100:fp32", "A100:amp", "H100:bf16")
 
 
-def images(name):
+def images(name, side):
     torchvision = import_torchvision()
-    side = 299 if name == "inception_v3" else 224
     more = {"inception_v3": {"init_weights": False}}.get(name, {})
     return torchvision.models.get_model(name, weights=None, **more), torch.empty(8, 3, side, side)
+
+
+# Fields of unet/config.json that differ from the class.
+UNETS = {
+    "unet-sd1.5": {"cross_attention_dim": 768},
+    "unet-sdxl": {
+        "block_out_channels": (320, 640, 1280),
+        "down_block_types": ("DownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D"),
+        "up_block_types": ("CrossAttnUpBlock2D", "CrossAttnUpBlock2D", "UpBlock2D"),
+        "attention_head_dim": (5, 10, 20),
+        "transformer_layers_per_block": (1, 2, 10),
+        "cross_attention_dim": 2048,
+        "use_linear_projection": True,
+        "addition_embed_type": "text_time",
+        "addition_time_embed_dim": 256,
+        "projection_class_embeddings_input_dim": 2816,
+    },
+}
+
+
+def unet(name, side):
+    import diffusers
+
+    fields = UNETS[name]
+    inputs = {
+        "sample": torch.empty(2, 4, side, side),
+        "timestep": torch.zeros(2, dtype=torch.long),
+        "encoder_hidden_states": torch.empty(2, 77, fields["cross_attention_dim"]),
+    }
+    if "addition_embed_type" in fields:
+        inputs["added_cond_kwargs"] = {"text_embeds": torch.empty(2, 1280), "time_ids": torch.empty(2, 6)}
+    return diffusers.UNet2DConditionModel(**fields).train(), inputs
 
 
 def words(kind, task, **fields):
@@ -48,6 +82,39 @@ def words(kind, task, **fields):
         if task:
             inputs["labels"] = ids
         return model, inputs
+
+    return build
+
+
+def published(name):
+    """Returns a function that builds a model of transformers from the config.json that was published with it."""
+
+    def build(batch, tokens, attention):
+        import transformers
+
+        config = transformers.CONFIG_MAPPING[PUBLISHED[name]["model_type"]].from_dict(PUBLISHED[name])
+        if hasattr(config, "use_cache"):
+            config.use_cache = False
+        config._attn_implementation = attention
+        named = (config.architectures or [None])[0]
+        maker = getattr(transformers, named) if named else transformers.AutoModelForCausalLM
+        model = maker._from_config(config) if named else maker.from_config(config, attn_implementation=attention)
+        ids = torch.zeros(batch, tokens, dtype=torch.long)
+        kind = config.model_type
+        if kind == "dinov2":
+            inputs = {"pixel_values": torch.empty(batch, 3, tokens, tokens)}
+        elif kind == "clip":
+            inputs = {"input_ids": ids, "pixel_values": torch.empty(batch, 3, 224, 224), "return_loss": True}
+        elif kind == "whisper":
+            inputs = {
+                "input_features": torch.empty(batch, config.num_mel_bins, 2 * config.max_source_positions),
+                "labels": ids,
+            }
+        elif kind in ("wav2vec2", "hubert"):
+            inputs = {"input_values": torch.empty(batch, tokens * 320 + 80)}
+        else:
+            inputs = {"input_ids": ids, "labels": ids}
+        return model.train(), inputs
 
     return build
 
@@ -143,10 +210,55 @@ TEXT = {
     "t5-small": (t5(6, 512, 8, 64, 2048), 16, 512, "eager"),
     "t5-base": (t5(12, 768, 12, 64, 3072), 8, 512, "eager"),
     "t5-large": (t5(24, 1024, 16, 64, 4096), 4, 512, "eager"),
+    **{
+        name: (published(name), *words)
+        for name, words in {
+            "qwen2.5-0.5b": (4, 4096, "sdpa"),
+            "qwen2.5-14b": (1, 4096, "sdpa"),
+            "llama3.2-1b": (1, 8192, "sdpa"),
+            "llama3.2-3b": (1, 8192, "sdpa"),
+            "qwen3-0.6b": (4, 4096, "sdpa"),
+            "qwen3-1.7b": (2, 4096, "sdpa"),
+            "qwen3-8b": (1, 4096, "sdpa"),
+            "qwen3-32b": (1, 4096, "sdpa"),
+            "qwen3-30b-a3b": (1, 4096, "sdpa"),
+            "gemma-2b": (1, 4096, "sdpa"),
+            "gemma-7b": (1, 4096, "sdpa"),
+            "gemma2-2b": (1, 4096, "sdpa"),
+            "gemma2-9b": (1, 4096, "sdpa"),
+            "gemma3-1b": (2, 4096, "sdpa"),
+            "mixtral-8x7b": (1, 4096, "sdpa"),
+            "deepseek-v2-lite": (1, 4096, "sdpa"),
+            "gpt-oss-20b": (1, 4096, "eager"),
+            "olmoe-1b-7b": (1, 4096, "sdpa"),
+            "phi-2": (1, 2048, "sdpa"),
+            "phi-3-mini": (1, 4096, "sdpa"),
+            "phi-4": (1, 4096, "sdpa"),
+            "olmo2-7b": (1, 4096, "sdpa"),
+            "smollm2-135m": (8, 2048, "sdpa"),
+            "roberta-base": (16, 512, "sdpa"),
+            "roberta-large": (8, 512, "sdpa"),
+            "distilbert-base": (32, 128, "sdpa"),
+            "deberta-v3-base": (16, 512, "eager"),
+            "modernbert-base": (16, 1024, "sdpa"),
+            "bart-base": (8, 512, "sdpa"),
+            "bart-large": (4, 512, "sdpa"),
+            "whisper-tiny": (32, 448, "sdpa"),
+            "whisper-small": (16, 448, "sdpa"),
+            "whisper-large-v3": (4, 448, "sdpa"),
+            "hubert-base": (8, 499, "sdpa"),
+            "clip-vit-b-32": (64, 77, "sdpa"),
+            "clip-vit-l-14": (16, 77, "sdpa"),
+            "dinov2-base": (32, 518, "sdpa"),
+        }.items()
+    },
 }
 IMAGES = (
     "resnet18 resnet34 resnet50 resnet101 resnet152 resnext50_32x4d resnext101_32x8d vgg11 vgg13 vgg16 vgg19 alexnet densenet121 "
-    "inception_v3"
+    "inception_v3 vit_b_16 vit_b_32 vit_l_16 vit_l_32 vit_h_14 swin_t swin_s swin_b convnext_tiny convnext_small convnext_base "
+    "convnext_large efficientnet_b0 efficientnet_b1 efficientnet_b2 efficientnet_b3 efficientnet_b4 efficientnet_b5 "
+    "efficientnet_b6 efficientnet_b7 efficientnet_v2_s efficientnet_v2_m efficientnet_v2_l mobilenet_v2 mobilenet_v3_small "
+    "mobilenet_v3_large unet-sd1.5 unet-sdxl"
 ).split()
 
 
@@ -167,12 +279,12 @@ def launched(of):
     return launches["forward"] + sum(launches["backward"]) + launches["optimizer"]
 
 
-def traced(name, folder):
+def traced(name, side, folder):
     from ddpsim import _estimate
 
     with torch.device("meta"):
         if name in IMAGES:
-            model, inputs = images(name)
+            model, inputs = (unet if name in UNETS else images)(name, side)
         else:
             build, batch, tokens, attention = TEXT[name]
             model, inputs = build(batch, tokens, attention)
@@ -182,17 +294,40 @@ def traced(name, folder):
     return path, document
 
 
-def compare(program, name, folder):
+def facts(of):
+    """What must be equal."""
+    return {
+        "names": [one["name"] for one in of["parameters"]],
+        "shapes": [one["shape"] for one in of["parameters"]],
+        "buffers": sorted((one["dtype"], one["tensors"], one["bytes"]) for one in of.get("buffers", [])),
+        "gradients": [of["parameters"][one["parameter"]]["name"] for one in of["backward"]["ready"]],
+    }
+
+
+def told_differences(name, ours, theirs):
+    ours, theirs = facts(ours), facts(theirs)
+    for what, traced in ours.items():
+        if traced == theirs[what]:
+            continue
+        first = next((pair for pair in zip(traced, theirs[what]) if pair[0] != pair[1]), "lengths")
+        print(f"{name:17}{what} differ, first traced and catalogue: {first}", flush=True)
+
+
+def compare(program, name, side, folder):
     """By GPU, the relative difference between the two step times."""
-    path, document = traced(name, folder)
-    batch, tokens = (32, "") if name in IMAGES else (TEXT[name][1], f":s{TEXT[name][2]}")
+    path, document = traced(name, side, folder)
+    # What takes images alone has no length and no choice of attention.
+    takes_images = name in IMAGES or name.startswith("dinov2")
+    batch, tokens = (32, "") if takes_images else (TEXT[name][1], f":s{TEXT[name][2]}")
     found = {}
     for gpu in GPUS:
         device, precision = gpu.split(":")
         ours = workload(program, f"{path}@{device}:b{batch}:{precision}")
         # The attention of a catalogue entry may differ from that of the library's class.
-        same = "" if name in IMAGES else f":attn={TEXT[name][3]}"
+        same = "" if takes_images else f":attn={TEXT[name][3]}"
         theirs = workload(program, f"{name}@{device}:b{batch}{tokens}:{precision}{same}")
+        if gpu == GPUS[0]:
+            told_differences(name, ours, theirs)
         a, b = step(ours), step(theirs)
         parts = " ".join(f"{mine / other - 1:+7.1%}" for mine, other in zip(a, b))
         found[gpu] = sum(a) / sum(b) - 1
@@ -209,9 +344,15 @@ def compare(program, name, folder):
 
 def main(program, *names):
     differences = {}
+    listed = subprocess.run([program, "list", "--json"], capture_output=True, encoding="utf-8", check=True)
+    sides = {
+        row["name"]: int(row["summary"].split()[-4])
+        for row in json.loads(listed.stdout)["models"]
+        if row["summary"].endswith("pixels a side")
+    }
     with tempfile.TemporaryDirectory() as folder:
         for name in names or [*IMAGES, *TEXT]:
-            for gpu, difference in compare(program, name, folder).items():
+            for gpu, difference in compare(program, name, sides.get(name), folder).items():
                 differences[name, gpu] = difference
     for gpu in GPUS:
         some = {key: value for key, value in differences.items() if key[1] == gpu}

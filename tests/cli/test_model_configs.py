@@ -14,60 +14,13 @@ import unittest
 
 import thorough
 from command import answer, ddpsim, write_json
+from published_configs import PUBLISHED
 from torch_python import ENVIRONMENT, ROOT
 
 HERE = pathlib.Path(__file__).parent
 BUILDER = HERE / "hugging_face_models.py"
 CONFIGS = sorted((HERE / "model_configs").glob("*.json"))
 PYTHON = ROOT / "build" / "frameworks" / "bin" / "python"
-
-
-def llama(layers, hidden, heads, key_heads, feed_forward, vocabulary, kind="llama", tied=False):
-    return {
-        "model_type": kind,
-        "num_hidden_layers": layers,
-        "hidden_size": hidden,
-        "num_attention_heads": heads,
-        "num_key_value_heads": key_heads,
-        "intermediate_size": feed_forward,
-        "vocab_size": vocabulary,
-        "tie_word_embeddings": tied,
-    }
-
-
-# Fields of published configs that determine parameters.
-PUBLISHED = {
-    "llama2-7b": llama(32, 4096, 32, 32, 11008, 32000),
-    "llama3-8b": llama(32, 4096, 32, 8, 14336, 128256),
-    "tinyllama-1.1b": llama(22, 2048, 32, 4, 5632, 32000),
-    "mistral-7b": llama(32, 4096, 32, 8, 14336, 32000, kind="mistral"),
-    "qwen2.5-1.5b": llama(28, 1536, 12, 2, 8960, 151936, kind="qwen2", tied=True),
-    "mpt-7b": {"model_type": "mpt", "d_model": 4096, "n_heads": 32, "n_layers": 32, "vocab_size": 50368},
-    "opt-125m": {"model_type": "opt"},
-    "opt-350m": {
-        "model_type": "opt",
-        "hidden_size": 1024,
-        "num_hidden_layers": 24,
-        "num_attention_heads": 16,
-        "ffn_dim": 4096,
-        "word_embed_proj_dim": 512,
-        "do_layer_norm_before": False,
-    },
-    "bloom-560m": {"model_type": "bloom", "hidden_size": 1024, "n_layer": 24, "n_head": 16},
-    "gpt-neox-20b": {"model_type": "gpt_neox"},
-    "gpt-j-6b": {"model_type": "gptj"},
-    "falcon-7b": {"model_type": "falcon"},
-    "falcon-40b": {
-        "model_type": "falcon",
-        "hidden_size": 8192,
-        "num_hidden_layers": 60,
-        "num_attention_heads": 128,
-        "num_kv_heads": 8,
-        "new_decoder_architecture": True,
-    },
-    "t5-small": {"model_type": "t5"},
-    "t5-3b": {"model_type": "t5", "d_model": 1024, "d_kv": 128, "num_heads": 32, "num_layers": 24, "d_ff": 16384},
-}
 
 
 def transformers(*arguments):

@@ -121,8 +121,8 @@ class Traces(unittest.TestCase):
         rows = [layer["product"]["positions_in"] for layer in layers(told, "linear")]
         self.assertEqual(rows, [1, 2, 2])
         active = 4 * 32 + (4 * 32 * 48 * 2) // 2
-        self.assertIn(f"{active} of {4 * 32 + 4 * 32 * 48 * 2} parameters are active", told["provenance"]["trace_note"])
-        self.assertIn("all-to-all", told["provenance"]["trace_note"])
+        self.assertIn(f"{active} of {4 * 32 + 4 * 32 * 48 * 2} parameters are active", told["provenance"]["model_note"])
+        self.assertIn("all-to-all", told["provenance"]["model_note"])
 
     def test_an_optimizer_is_a_word_or_one_of_pytorch(self):
         self.assertEqual(facts("words", optimizer="adamw")["document"]["optimizer"], "adamw")
@@ -139,7 +139,7 @@ class Traces(unittest.TestCase):
         self.assertEqual(facts("recurrent")["name"], "estimate Recurrent@A100:b4:bf16")
 
     def test_a_module_in_eval_mode_is_traced_with_a_note(self):
-        self.assertIn("call train() on it", facts("evaluated")["provenance"]["trace_note"])
+        self.assertIn("call train() on it", facts("evaluated")["provenance"]["model_note"])
 
     def test_a_note_says_that_outputs_without_a_loss_are_summed(self):
         self.assertIn("pass loss=FUNCTION", facts("recurrent")["provenance"]["trace_note"])

@@ -7,7 +7,6 @@
 
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quote.hpp"
-#include "ddpsim/formats/suggest.hpp"
 
 namespace ddpsim {
 
@@ -49,11 +48,10 @@ std::optional<Model> model_of_shapes(std::span<const std::vector<std::int64_t>> 
 
 Model named_model(const std::string& name, std::size_t gradients, const std::string& file) {
   std::optional<Model> model = find_model(name);
-  const std::vector<std::string> names = model_names();
   if (!model) {
     throw InputError({"command line", "--model",
                       fmt::format("there is no model {}", in_quotes(name)),
-                      did_you_mean_or_known(name, names, "Known models")});
+                      models_instead_of(name)});
   }
   if (model->ready_order.size() != gradients) {
     throw InputError({file, "",

@@ -5,14 +5,30 @@ import {choiceField, textField} from './controls.js';
 
 /** @typedef {{name: string, summary: string}} Row of ddpsim.list/1 */
 
+/** @typedef {Row & {family: string}} ModelRow of ddpsim.list/1 */
+
 const kEstimate = '?';
 const kPrecisions = ['fp32', 'tf32', 'amp', 'bf16'];
+
+/**
+ * The models in groups, as `ddpsim list` shows them.
+ * @param {ModelRow[]} models
+ */
+function byFamily(models) {
+  /** @type {Map<string, {value: string, text: string}[]>} */
+  const families = new Map();
+  for (const {name, summary, family} of models) {
+    if (!families.has(family)) families.set(family, []);
+    families.get(family)?.push({value: name, text: `${name}: ${summary.replace(/^.*estimates: /, '')}`});
+  }
+  return [...families].map(([group, choices]) => ({group, choices}));
+}
 
 export class JobForm {
   #workload = '';
 
   /**
-   * @param {{workloads: Row[], models: Row[], gpus: (Row & {model: string})[],
+   * @param {{workloads: Row[], models: ModelRow[], gpus: (Row & {model: string})[],
    *   changed: (workload: string) => void}} around
    */
   constructor({workloads, models, gpus, changed}) {
@@ -23,10 +39,7 @@ export class JobForm {
     this.changed = changed;
     this.choice = choiceField('Or choose a job', [], (value) => this.#choose(value));
     const again = () => this.#estimated();
-    this.model = choiceField(
-      'Model',
-      models.map(({name, summary}) => ({value: name, text: `${name}: ${summary.replace(/^.*estimates: /, '')}`})),
-      again);
+    this.model = choiceField('Model', byFamily(models), again);
     this.gpu = choiceField('GPU', gpus.map(({name}) => ({value: name, text: name})), again);
     this.batch = textField('Samples per GPU', again, {placeholder: 'default of the model'});
     this.sequence = textField('Tokens per sample', again, {placeholder: 'default of the model'});

@@ -22,7 +22,7 @@ import {Store} from './store.js';
  * @typedef {{name: string, summary: string}} Row of ddpsim.list/1
  *
  * @typedef {object} Lists ddpsim.list/1
- * @property {Row[]} models
+ * @property {(Row & {family: string})[]} models
  * @property {Row[]} workloads
  * @property {Row[]} clusters
  * @property {import('./cluster_line.js').Word[]} cluster_words

@@ -172,6 +172,34 @@ TEST_CASE("catalogue: every model has its known number of parameters, each ready
       {"alexnet", 16, 61'100'840},
       {"densenet121", 364, 7'978'856},
       {"inception_v3", 292, 27'161'264},
+      {"vit_b_16", 152, 86'567'656},
+      {"vit_b_32", 152, 88'224'232},
+      {"vit_l_16", 296, 304'326'632},
+      {"vit_l_32", 296, 306'535'400},
+      {"vit_h_14", 392, 632'045'800},
+      {"swin_t", 173, 28'288'354},
+      {"swin_s", 329, 49'606'258},
+      {"swin_b", 329, 87'768'224},
+      {"convnext_tiny", 182, 28'589'128},
+      {"convnext_small", 344, 50'223'688},
+      {"convnext_base", 344, 88'591'464},
+      {"convnext_large", 344, 197'767'336},
+      {"efficientnet_b0", 213, 5'288'548},
+      {"efficientnet_b1", 301, 7'794'184},
+      {"efficientnet_b2", 301, 9'109'994},
+      {"efficientnet_b3", 340, 12'233'232},
+      {"efficientnet_b4", 418, 19'341'616},
+      {"efficientnet_b5", 506, 30'389'784},
+      {"efficientnet_b6", 584, 43'040'704},
+      {"efficientnet_b7", 711, 66'347'960},
+      {"efficientnet_v2_s", 452, 21'458'488},
+      {"efficientnet_v2_m", 649, 54'139'356},
+      {"efficientnet_v2_l", 897, 118'515'272},
+      {"mobilenet_v2", 158, 3'504'872},
+      {"mobilenet_v3_small", 142, 2'542'856},
+      {"mobilenet_v3_large", 174, 5'483'032},
+      {"unet-sd1.5", 686, 859'520'964},
+      {"unet-sdxl", 1680, 2'567'463'684},
       {"bert-base", 199, 109'482'240},
       {"bert-large", 391, 335'141'888},
       {"gpt2", 148, 124'439'808},
@@ -187,12 +215,18 @@ TEST_CASE("catalogue: every model has its known number of parameters, each ready
       {"llama3-8b", 291, 8'030'261'248},
       {"llama3-70b", 723, 70'553'706'496},
       {"llama3-405b", 1137, 405'853'388'800},
+      {"llama3.2-1b", 146, 1'235'814'400},
+      {"llama3.2-3b", 254, 3'212'749'824},
       {"tinyllama-1.1b", 201, 1'100'048'384},
       {"yi-6b", 291, 6'061'035'520},
       {"mistral-7b", 291, 7'241'732'096},
+      {"qwen2.5-0.5b", 290, 494'032'768},
       {"qwen2.5-1.5b", 338, 1'543'714'304},
       {"qwen2.5-3b", 434, 3'085'938'688},
       {"qwen2.5-7b", 339, 7'615'616'512},
+      {"qwen2.5-14b", 579, 14'770'033'664},
+      {"qwen2.5-32b", 771, 32'763'876'352},
+      {"qwen2.5-72b", 963, 72'706'203'648},
       {"mpt-125m", 74, 123'636'480},
       {"mpt-350m", 146, 353'616'896},
       {"mpt-760m", 146, 756'917'760},
@@ -222,6 +256,54 @@ TEST_CASE("catalogue: every model has its known number of parameters, each ready
       {"t5-large", 509, 737'668'096},
       {"t5-3b", 509, 2'851'598'336},
       {"t5-11b", 509, 11'307'321'344},
+      {"qwen3-0.6b", 310, 596'049'920},
+      {"qwen3-1.7b", 310, 1'720'574'976},
+      {"qwen3-4b", 398, 4'022'468'096},
+      {"qwen3-8b", 399, 8'190'735'360},
+      {"qwen3-14b", 443, 14'768'307'200},
+      {"qwen3-32b", 707, 32'762'123'264},
+      {"qwen3-30b-a3b", 531, 30'532'122'624},
+      {"qwen3-235b-a22b", 1037, 235'093'634'560},
+      {"gemma-2b", 164, 2'506'172'416},
+      {"gemma-7b", 254, 8'537'680'896},
+      {"gemma2-2b", 288, 2'614'341'888},
+      {"gemma2-9b", 464, 9'241'705'984},
+      {"gemma2-27b", 508, 27'227'128'320},
+      {"gemma3-1b", 340, 999'885'952},
+      {"mixtral-8x7b", 291, 46'702'792'704},
+      {"mixtral-8x22b", 507, 140'630'071'296},
+      {"deepseek-v2-lite", 351, 15'706'484'224},
+      {"gpt-oss-20b", 411, 20'914'757'184},
+      {"gpt-oss-120b", 615, 116'829'156'672},
+      {"olmoe-1b-7b", 179, 6'919'161'856},
+      {"phi-2", 453, 2'779'683'840},
+      {"phi-3-mini", 195, 3'821'079'552},
+      {"phi-4", 243, 14'659'507'200},
+      {"olmo2-7b", 355, 7'298'617'344},
+      {"smollm2-135m", 272, 134'515'008},
+      {"smollm2-1.7b", 218, 1'711'376'384},
+      {"roberta-base", 202, 124'697'433},
+      {"roberta-large", 394, 355'412'057},
+      {"xlm-roberta-base", 202, 278'295'186},
+      {"distilbert-base", 105, 66'985'530},
+      {"deberta-v3-base", 203, 184'551'780},
+      {"modernbert-base", 137, 149'655'232},
+      {"modernbert-large", 173, 395'881'664},
+      {"bart-base", 259, 139'420'416},
+      {"bart-large", 511, 406'291'456},
+      {"whisper-tiny", 167, 37'760'640},
+      {"whisper-base", 245, 72'593'920},
+      {"whisper-small", 479, 241'734'912},
+      {"whisper-medium", 947, 763'857'920},
+      {"whisper-large-v3", 1259, 1'543'490'560},
+      {"wav2vec2-base", 218, 95'044'608},
+      {"wav2vec2-large", 410, 317'380'864},
+      {"hubert-base", 211, 94'371'712},
+      {"clip-vit-b-32", 398, 151'277'313},
+      {"clip-vit-b-16", 398, 149'620'737},
+      {"clip-vit-l-14", 590, 427'616'513},
+      {"dinov2-base", 223, 86'580'480},
+      {"dinov2-large", 439, 304'368'640},
   };
   CHECK(model_names().size() == std::size(known));
   for (const Known& row : known) {
@@ -248,6 +330,72 @@ TEST_CASE("catalogue: a model can have another name") {
   CHECK(find_model("llama3.1-8b").value().name == "llama3-8b");
   CHECK(find_model("llama-7b", 7).value().sample_size == 7);
   CHECK(most_tokens("llama-13b") == most_tokens("llama2-13b"));
+}
+
+TEST_CASE("catalogue: case, '_' for '-' and a '-' before a digit do not count") {
+  const auto named = [](const char* text) { return find_model(text).value().name; };
+  CHECK(named("ResNet-50") == "resnet50");
+  CHECK(named("vit-b-16") == "vit_b_16");
+  CHECK(named("ViT_B_16") == "vit_b_16");
+  CHECK(named("efficientnet-b0") == "efficientnet_b0");
+  CHECK(named("GPT-2") == "gpt2");
+  CHECK(named("Mixtral_8x7B") == "mixtral-8x7b");
+  CHECK(named("Llama-3.1-8B") == "llama3-8b");
+  CHECK(named("gemma-2-2b") == "gemma2-2b");
+  CHECK(named("gemma-2b") == "gemma-2b");
+  CHECK_FALSE(find_model("llama-27b"));
+  CHECK_FALSE(find_model("qwen-38b"));
+  CHECK_FALSE(find_model("opt13b-"));
+  CHECK_FALSE(find_model("-resnet50"));
+}
+
+TEST_CASE("catalogue: a name on Hugging Face is the model that its dimensions are from") {
+  const auto named = [](const char* text) { return find_model(text).value().name; };
+  CHECK(named("Qwen/Qwen3-8B") == "qwen3-8b");
+  CHECK(named("qwen/qwen3-8b") == "qwen3-8b");
+  CHECK(named("mistralai/Mixtral-8x7B-v0.1") == "mixtral-8x7b");
+  CHECK(named("meta-llama/Llama-2-7b-hf") == "llama2-7b");
+  CHECK(named("EleutherAI/gpt-j-6b") == "gpt-j-6b");
+  CHECK_FALSE(find_model("someone/resnet50"));
+  CHECK_FALSE(find_model("google/vit-base-patch16-224"));  // another class than vit_b_16
+  CHECK_FALSE(find_model("facebook/opt-*"));
+  CHECK_FALSE(find_model("codellama/CodeLlama-34b-hf, which continues it"));
+}
+
+TEST_CASE("catalogue: an unknown name is told the nearest, or where other models come from") {
+  const auto hint = [](const char* name) { return models_instead_of(name).text; };
+  CHECK(hint("efficientnet_b8").find("efficientnet_b") != std::string::npos);
+  CHECK(hint("Qwen/Qwen3-9B").find("qwen3-") != std::string::npos);
+  CHECK(hint("Qwen/Qwen2.5-7B-Instruct") == "Did you mean \"qwen2.5-7b\"?");
+  CHECK(hint("google-bert/bert-base-uncased") == "Did you mean \"bert-base\"?");
+  CHECK(hint("swin") == "Known: swin_t, swin_s, swin_b");
+  CHECK(hint("nothing like it").find("`ddpsim list`") != std::string::npos);
+}
+
+TEST_CASE("catalogue: a model with experts says what is not simulated") {
+  const ModelDescription mixtral = describe_model("mixtral-8x7b").value();
+  REQUIRE(mixtral.notes.size() == 1);
+  CHECK(mixtral.notes.front().find("all-to-all are not simulated") != std::string::npos);
+  CHECK(mixtral.assumed.empty());
+  CHECK_FALSE(mixtral.config_file);
+  CHECK(mixtral.source == "config.json of mistralai/Mixtral-8x7B-v0.1");
+  CHECK(describe_model("qwen3-8b").value().notes.empty());
+}
+
+TEST_CASE("catalogue: a ViT of torchvision has one product for queries, keys and values") {
+  const Model model = find_model("vit_b_16").value();
+  CHECK(model.parameters[3].name == "encoder.pos_embedding");
+  CHECK(model.parameters[6].name == "encoder.layers.encoder_layer_0.self_attention.in_proj_weight");
+  CHECK(model.parameters[6].shape == std::vector<std::int64_t>{2304, 768});
+  CHECK(ready_name(model, model.ready_order.size() - 1) == "conv_proj.bias");
+}
+
+TEST_CASE("catalogue: the UNet's encoder of time steps is defined second and ready last") {
+  const Model model = find_model("unet-sd1.5").value();
+  CHECK(model.parameters[2].name == "time_embedding.linear_1.weight");
+  CHECK(ready_name(model, 0) == "conv_out.weight");
+  CHECK(ready_name(model, model.ready_order.size() - 1) == "time_embedding.linear_1.weight");
+  CHECK(model.blocks.size() == 16);
 }
 
 TEST_CASE("catalogue: a convolution's weight is ready before its bias, a Linear's after") {

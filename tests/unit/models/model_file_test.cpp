@@ -166,7 +166,7 @@ TEST_CASE("model file: notes of the trace are kept") {
       estimated_trace("m.json@A100", small_trace("", R"(,"notes":["one","two"])"));
   bool found = false;
   for (const auto& [key, value] : workload.provenance)
-    if (key == kTraceNoteMark) found = value == "one; two";
+    if (key == kModelNoteMark) found = value == "one; two";
   CHECK(found);
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ddpsim/formats/hint.hpp"
 #include "ddpsim/models/layer.hpp"
 #include "ddpsim/sim/values/optimizer.hpp"
 #include "ddpsim/sim/values/workload.hpp"
@@ -76,6 +77,8 @@ struct ModelDescription {
   std::vector<std::string> assumed;
   /// Settings of the source that ddpsim does not read: "sliding_window".
   std::vector<std::string> ignored;
+  /// A config.json that the user gave.
+  bool config_file = false;
   /// Remarks for the user.
   std::vector<std::string> notes;
   /// A trace of one module: neither its sample's size nor its attention can be chosen.
@@ -85,7 +88,8 @@ struct ModelDescription {
   std::function<Model(std::int64_t size, AttentionKernel attention)> build;
 };
 
-/// Finds a model of the catalogue by a name from `model_names` or by another of its names.
+/// Finds a model of the catalogue by a name from `model_names`, by another spelling of it, or by
+/// its name on Hugging Face.
 std::optional<ModelDescription> describe_model(std::string_view name);
 /// Builds the model for samples of its usual size, or for sequences of `tokens`.
 Model build_model(const ModelDescription& description, std::optional<std::int64_t> tokens,
@@ -100,6 +104,17 @@ std::optional<Model> find_model(std::string_view name);
 /// that many tokens.
 std::optional<Model> find_model(std::string_view name, std::int64_t tokens);
 std::vector<std::string> model_names();
+
+/// Models that `list` shows together.
+struct ModelFamily {
+  std::string_view name;  ///< "ResNet"
+  std::vector<std::string> models;
+};
+std::vector<ModelFamily> model_families();
+
+/// What to write instead of a name that no model has.
+Hint models_instead_of(std::string_view name);
+
 /// Every model of the catalogue, built once for samples of its usual size, in the order of
 /// `model_names`.
 const std::vector<Model>& bundled_models();

@@ -57,8 +57,8 @@ inline constexpr std::string_view kBuffersMark = "buffers";
 /// Keys of the provenance: remarks about a config.json, and which of its fields were ignored.
 inline constexpr std::string_view kNoteMark = "note";
 inline constexpr std::string_view kIgnoredMark = "ignored";
-/// The same for a traced model.
-inline constexpr std::string_view kTraceNoteMark = "trace_note";
+/// Remarks about a traced model, or one of the catalogue.
+inline constexpr std::string_view kModelNoteMark = "model_note";
 
 /// Range of real speed divided by estimated speed. In published steps on V100, A100 and H100, the
 /// middle 80 % of these ratios lay between 0.83 and 1.17. Each model was left out of the fit on each

@@ -23,9 +23,16 @@ namespace ddpsim {
 std::optional<ModelDescription> model_of_dimensions(std::string_view text,
                                                     std::string_view complete);
 
+enum class ConfigOrigin {
+  file,  ///< what the user gave; missing fields are assumed
+  /// Missing fields are known to be as in the class.
+  catalogue,
+};
+
 /// Builds the model that transformers makes of a config.json. `file` is its path, used in messages
 /// and in the description's name. Throws InputError.
-ModelDescription model_of_config(std::string_view content, const std::string& file);
+ModelDescription model_of_config(std::string_view content, const std::string& file,
+                                 ConfigOrigin origin = ConfigOrigin::file);
 
 /// The values of "model_type" that `model_of_config` accepts.
 std::vector<std::string> config_model_types();
