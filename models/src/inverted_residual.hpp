@@ -29,8 +29,8 @@ struct InvertedResidual {
   std::int64_t kernel = 3;
   std::int64_t stride = 1;
   std::int64_t out = 0;
-  std::int64_t squeezed =
-      0;  ///< channels between the two layers that weigh channels; 0: no weights
+  /// Channels between the two layers that weigh channels; 0: none.
+  std::int64_t squeezed = 0;
   MapActivation activation = MapActivation::copied;
   MapActivation squeezed_activation = MapActivation::copied;
   /// The first convolution widens and looks at neighbours, so no convolution for each channel runs.
