@@ -183,10 +183,11 @@ Hint models_instead_of(std::string_view name) {
     const std::string start = spelling_of(known);
     if (spelt.starts_with(start + "-") && start.size() > spelling_of(begins).size()) begins = known;
   }
-  if (!begins.empty()) return {fmt::format("Did you mean \"{}\"?", begins), {begins}};
   std::vector<std::string> alike;
   for (const std::string& known : names)
     if (!spelt.empty() && spelling_of(known).starts_with(spelt)) alike.push_back(known);
+  if (begins.empty() && alike.size() == 1) begins = alike.front();
+  if (!begins.empty()) return {fmt::format("Did you mean \"{}\"?", begins), {begins}};
   if (!alike.empty()) return {fmt::format("Known: {}", fmt::join(alike, ", ")), alike};
   for (const auto& [other, known] : kOtherNames) names.emplace_back(other);
   return did_you_mean(spelt, names,
