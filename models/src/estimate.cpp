@@ -4,11 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "ddpsim/formats/input_error.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/models/frozen.hpp"
 #include "ddpsim/models/kept_activations.hpp"
+#include "ddpsim/models/launches.hpp"
 #include "ddpsim/models/model_flops.hpp"
 
 namespace ddpsim {
@@ -36,6 +38,8 @@ std::string full_name(const EstimateSpec& spec, const Model& model, const Comput
   if (spec.checkpointing != usual_checkpointing(spec.description))
     name += fmt::format(":ckpt={}", name_of(spec.checkpointing));
   if (!spec.frozen.empty()) name += fmt::format(":frozen={}", fmt::join(spec.frozen, "+"));
+  if (spec.channels_last) name += ":channels_last";
+  if (spec.synchronized) name += ":sync";
   return name;
 }
 
@@ -68,7 +72,7 @@ void require_possible(const EstimateSpec& spec, const Model& model, const Comput
 
 struct SecondRun {
   Duration duration;
-  int kernels = 0;
+  Launched launched;
 };
 
 /// The part of a block's forward that backward runs again.
@@ -78,7 +82,7 @@ SecondRun second_run(const Model& model, const Block& block, const std::vector<L
   for (std::size_t k = block.first; k < block.last; ++k) {
     if (fates[k] != LayerFate::run_again) continue;
     run.duration += layer_cost(model.layers[k], setting).forward;
-    run.kernels += layer_kernels(model.layers[k], setting.precision).forward;
+    run.launched += layer_launches(model.layers[k], setting).forward;
   }
   return run;
 }
@@ -122,11 +126,11 @@ void note_module_times(const std::vector<Layer>& whole, const std::vector<LayerT
 struct LayerRun {
   std::vector<LayerTimes> times;
   std::vector<Duration> written;  ///< since backward began
-  /// Kernels of backward that are launched before the gradient is written.
-  std::vector<std::int64_t> launched_before;
+  /// Launches of backward before the gradient is written.
+  std::vector<Launched> launched_before;
   Duration forward;
   Duration backward;
-  std::int64_t forward_kernels = 0;
+  LayerLaunches launched;
 };
 
 /// Runs backward through the layers. In front of the backward of a checkpointed block, its forward
@@ -135,10 +139,9 @@ LayerRun run_layers(const Model& model, const ComputeSetting& setting,
                     const Checkpointing& checkpointing) {
   LayerRun run{.times = std::vector<LayerTimes>(model.layers.size()),
                .written = std::vector<Duration>(model.parameters.size()),
-               .launched_before = std::vector<std::int64_t>(model.parameters.size()),
+               .launched_before = std::vector<Launched>(model.parameters.size()),
                .forward = {},
                .backward = {}};
-  std::int64_t launched = 0;
   const std::vector<LayerFate> fates = layer_fates(model, checkpointing);
   auto block = model.blocks.rbegin();
   for (std::size_t k = model.layers.size(); k-- > 0;) {
@@ -146,43 +149,64 @@ LayerRun run_layers(const Model& model, const ComputeSetting& setting,
       if (model.layers[k].reached) {
         const SecondRun again = second_run(model, *block, fates, setting);
         run.backward += again.duration;
-        launched += again.kernels;
+        run.launched.backward += again.launched;
       }
       ++block;
     }
     const Layer& layer = model.layers[k];
     const LayerCost cost = layer_cost(layer, setting);
-    const LayerKernels kernels = layer_kernels(layer, setting.precision);
+    const LayerLaunches launched = layer_launches(layer, setting);
     run.times[k].forward = cost.forward;
     run.times[k].backward_begin = run.backward;
     run.forward += cost.forward;
     run.backward += cost.backward();
     run.times[k].backward_end = run.backward;
-    run.forward_kernels += kernels.forward;
-    launched += kernels.backward;
+    run.launched.forward += launched.forward;
+    run.launched.backward += launched.backward;
     for (const std::size_t parameter : layer.parameters) {
       run.written[parameter] = run.backward;
-      run.launched_before[parameter] = launched;
+      run.launched_before[parameter] = run.launched.backward;
     }
   }
   return run;
 }
 
-/// Sets forward, backward and the numbers of kernels that they launch.
-void set_times(const Model& model, const LayerRun& run, Workload& workload) {
+std::int64_t rounded_work(const Launched& launched) {
+  return std::llround(launched.host_work());
+}
+
+/// How many steps the host may be ahead of the GPU. GradScaler, which fp16 needs, reads in each step
+/// whether gradients were finite.
+std::optional<int> steps_ahead_of(const EstimateSpec& spec) {
+  return spec.synchronized || spec.precision == Precision::amp ? std::optional(0) : std::nullopt;
+}
+
+/// Sets forward, backward and what they and the optimizer launch.
+void set_times(const Model& model, const LayerRun& run, const Launched& optimizer,
+               std::optional<int> steps_ahead, Workload& workload) {
   workload.forward = run.forward;
   Backward& backward = workload.backward.emplace();
   backward.duration = run.backward;
   Launches& launches = workload.launches.emplace();
-  launches.forward = run.forward_kernels;
+  launches.forward = rounded_work(run.launched.forward);
   std::int64_t counted = 0;
   for (const std::size_t parameter : model.ready_order) {
     backward.ready.push_back(
         {.parameter = parameter, .at = run.written[parameter], .copied_at = {}});
-    launches.backward.push_back(run.launched_before[parameter] - counted);
-    counted = run.launched_before[parameter];
+    const std::int64_t before = rounded_work(run.launched_before[parameter]);
+    launches.backward.push_back(before - counted);
+    counted = before;
   }
-  launches.optimizer = optimizer_kernels(model);
+  launches.optimizer = rounded_work(optimizer);
+  launches.steps_ahead = steps_ahead;
+}
+
+/// "1507 operators with 2640 kernels in forward and backward, 3 with 15 in the optimizer"
+std::string launches_text(const LayerLaunches& layers, const Launched& optimizer) {
+  const Launched both = layers.forward + layers.backward;
+  return fmt::format(
+      "{} operators with {} kernels in forward and backward, {} with {} in the optimizer",
+      both.operators, both.kernels, optimizer.operators, optimizer.kernels);
 }
 
 /// "sequences of 512 tokens"
@@ -197,12 +221,14 @@ std::string samples_of(const Model& model) {
 std::vector<std::pair<std::string, std::string>> provenance_of(const EstimateSpec& spec,
                                                                const Model& model,
                                                                const ComputeSetting& setting,
-                                                               const GpuModel& gpu) {
+                                                               const GpuModel& gpu,
+                                                               std::string launches) {
   const std::string size = samples_of(model);
   std::vector<std::pair<std::string, std::string>> provenance = {
       {"summary",
        fmt::format("estimate, not a recording: {}, {}, batch {} of {} on one {}", model.name,
                    name_of(spec.precision), setting.batch, size, gpu.stated())},
+      {std::string(kLaunchesMark), std::move(launches)},
       {std::string(kEstimateMark),
        "layer costs from the GPU's data sheet and efficiencies learned from other GPUs' "
        "published times; no data loading"},
@@ -242,6 +268,8 @@ Model model_of(const EstimateSpec& spec) {
                       .message = std::move(message),
                       .hint = std::move(hint)});
   };
+  if (spec.channels_last)
+    for (Layer& layer : model.layers) layer.channels_last = true;
   const std::vector<std::string> unmatched = freeze(model, spec.frozen);
   if (!unmatched.empty())
     refuse(fmt::format("frozen={}: no module or parameter has this name", unmatched.front()),
@@ -275,13 +303,15 @@ Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu) {
   workload.batch_per_gpu = setting.batch;
   workload.samples_per_step = static_cast<double>(setting.batch);
   workload.sample = sample_work(model);
-  set_times(model, run, workload);
+  const Launched optimizer = optimizer_launches(model, spec.precision);
+  set_times(model, run, optimizer, steps_ahead_of(spec), workload);
   if (!spec.frozen.empty()) note_module_times(whole, run.times, workload, model);
   workload.optimizer = optimizer_cost(model, gpu);
   workload.activations = kept_activations(model, setting, spec.checkpointing);
   workload.parameters = std::move(model.parameters);
   workload.buffers = std::move(model.buffers);
-  workload.provenance = provenance_of(spec, model, setting, gpu);
+  workload.provenance =
+      provenance_of(spec, model, setting, gpu, launches_text(run.launched, optimizer));
   return workload;
 }
 

@@ -18,6 +18,8 @@ constexpr std::int64_t kMostSamples = 1'000'000;
 constexpr std::string_view kAttention = "attn=";
 constexpr std::string_view kCheckpointing = "ckpt=";
 constexpr std::string_view kFrozen = "frozen=";
+constexpr std::string_view kChannelsLast = "channels_last";
+constexpr std::string_view kSynchronized = "sync";
 
 [[noreturn]] void refuse(std::string_view spec, std::string message, Hint hint = {}) {
   throw InputError({.file = in_quotes(spec),
@@ -110,6 +112,14 @@ class OptionParts {
     } else if (part.size() > 1 && part.front() == 'b') {
       require_first(part, spec_.batch.has_value());
       spec_.batch = count_after(text_, part, "batch size", kMostSamples);
+    } else if (part == kChannelsLast) {
+      require_first(part, spec_.channels_last);
+      require_untraced(part, "its memory format");
+      require_images(part);
+      spec_.channels_last = true;
+    } else if (part == kSynchronized) {
+      require_first(part, spec_.synchronized);
+      spec_.synchronized = true;
     } else if (part.size() > 1 && part.front() == 's') {
       require_first(part, spec_.tokens.has_value());
       require_untraced(part, "the length of its sequences");
@@ -133,7 +143,7 @@ class OptionParts {
       refuse(
           text_, fmt::format("{} is not understood", in_quotes(part)),
           "After the GPU come bBATCH, sSEQ, one of fp32, tf32, amp, bf16, bf16-true, attn=eager or "
-          "attn=sdpa, ckpt=none, full or selective, and frozen=MODULES: "
+          "attn=sdpa, ckpt=none, full or selective, frozen=MODULES, channels_last, and sync: "
           "bert-large@A100:b8:s512:amp");
     }
   }
@@ -152,6 +162,12 @@ class OptionParts {
   void require_sequences(std::string_view part, std::string_view lacking) const {
     if (spec_.description.sample == SampleKind::image)
       refuse(text_, fmt::format("{} takes images: it has no {}", spec_.model, lacking),
+             "Leave out " + std::string(in_quotes(part)));
+  }
+
+  void require_images(std::string_view part) const {
+    if (spec_.description.sample != SampleKind::image)
+      refuse(text_, fmt::format("{} takes sequences: it has no images to lay out", spec_.model),
              "Leave out " + std::string(in_quotes(part)));
   }
 

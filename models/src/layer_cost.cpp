@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ddpsim/models/launches.hpp"
 #include "ddpsim/models/model_flops.hpp"
 #include "layer_cost_constants.hpp"
 
@@ -258,21 +259,6 @@ Optimizer usual_optimizer(SampleKind kind) {
   return kind == SampleKind::image ? Optimizer::momentum : Optimizer::adam;
 }
 
-LayerKernels layer_kernels(const Layer& layer, Precision precision) {
-  const bool casts = casts_weights(precision) && !layer.single_precision && layer.product &&
-                     layer.kind != LayerKind::attention;
-  return {.forward = layer.forward_kernels + (casts ? 1 : 0),
-          .backward = layer.reached ? layer.backward_kernels + (casts && layer.trains ? 1 : 0) : 0};
-}
-
-int optimizer_kernels(const Model& model) {
-  constexpr std::size_t kTensorsPerKernel = 30;  // about what PyTorch's foreach kernels take
-  const auto trained = static_cast<std::size_t>(
-      std::ranges::count_if(model.parameters, [](const Parameter& p) { return !p.frozen; }));
-  const std::size_t groups = (trained + kTensorsPerKernel - 1) / kTensorsPerKernel;
-  return static_cast<int>(groups) * (model.fused_optimizer ? 1 : optimizer_passes(model));
-}
-
 Duration optimizer_cost(const Model& model, const GpuModel& gpu) {
   double elements = 0;
   for (const Parameter& parameter : model.parameters)
@@ -283,7 +269,8 @@ Duration optimizer_cost(const Model& model, const GpuModel& gpu) {
   const double bytes =
       optimizer_passes(model) * elements * static_cast<double>(element_size(Dtype::float32));
   return Duration::seconds(bytes / (layer_bandwidth(gpu).bytes_per_second() * constants.memory) +
-                           optimizer_kernels(model) * constants.kernel_us * 1e-6);
+                           static_cast<double>(optimizer_launches(model, Precision::fp32).kernels) *
+                               constants.kernel_us * 1e-6);
 }
 
 }  // namespace ddpsim

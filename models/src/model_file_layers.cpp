@@ -186,6 +186,8 @@ const ObjectType& layer_type() {
                     "whether its weight has a gradient; default: true")
           .may_have("single_precision", {FieldKind::boolean},
                     "whether autocast keeps it in fp32; default: false")
+          .may_have("single_input", {FieldKind::boolean},
+                    "whether its input is fp32 under autocast; default: false")
           .may_have("channels_last", {FieldKind::boolean},
                     "whether its operands are NHWC; default: false");
   return type;
@@ -213,6 +215,7 @@ Layer read_layer(const Cursor& entry, std::span<const Parameter> parameters, Tra
   layer.reached = flag_of(object, "reached", true);
   layer.trains = flag_of(object, "trains", true);
   layer.single_precision = flag_of(object, "single_precision", false);
+  layer.single_input = flag_of(object, "single_input", false);
   layer.channels_last = flag_of(object, "channels_last", false);
   sizes.kept += layer.kept;
   if (sizes.kept > kMostLayerElements)

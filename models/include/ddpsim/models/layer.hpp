@@ -101,7 +101,10 @@ struct Layer {
   bool passes_on = true;
   bool trains = true;             ///< whether its weight is trainable, not frozen
   bool single_precision = false;  ///< autocast keeps it in fp32 (LayerNorm, softmax, loss)
-  bool channels_last = false;     ///< its operands are NHWC
+  /// Whether its input, or one branch of a sum, is fp32 under autocast: an output of LayerNorm,
+  /// softmax or an embedding, or the model's input.
+  bool single_input = false;
+  bool channels_last = false;  ///< its operands are NHWC
 };
 
 }  // namespace ddpsim

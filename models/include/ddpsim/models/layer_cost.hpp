@@ -62,14 +62,6 @@ struct LayerCost {
 };
 LayerCost layer_cost(const Layer& layer, const ComputeSetting& setting);
 
-/// Kernels that the host launches for a layer. Under autocast this includes the cast of a product's
-/// weight and the cast of the weight's gradient back.
-struct LayerKernels {
-  int forward = 0;
-  int backward = 0;
-};
-LayerKernels layer_kernels(const Layer& layer, Precision precision);
-
 /// The most common optimizer for this kind of model: SGD with momentum for images, Adam for
 /// sequences.
 Optimizer usual_optimizer(SampleKind kind);
@@ -77,6 +69,5 @@ Optimizer usual_optimizer(SampleKind kind);
 /// Time of the usual optimizer in its foreach form (grouped kernels). Its state is fp32 whatever
 /// the parameters are.
 Duration optimizer_cost(const Model& model, const GpuModel& gpu);
-int optimizer_kernels(const Model& model);
 
 }  // namespace ddpsim
