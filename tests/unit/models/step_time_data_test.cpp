@@ -255,7 +255,7 @@ TEST_CASE("step time: transfer between GPUs compared with published pairs") {
   CHECK(inside >= 6);
 }
 
-TEST_CASE("step time: no published step is shorter than the host's launches") {
+TEST_CASE("step time: no published step is shorter than the launches of the fastest host") {
   // The steps of one GPU above, and of 16 B200 under DDP on two nodes (mghpcc/aicr-benchmarks). The
   // latter shrink in proportion to the batch down to these values, so none of them is bound by its
   // host.
@@ -267,11 +267,12 @@ TEST_CASE("step time: no published step is shorter than the host's launches") {
                                     {"resnet101@B200:b64:bf16", 28.06},
                                     {"resnet152@B200:b64:bf16", 39.63}};
   const DdpCosts costs;
+  const Duration fastest = costs.host_kernel.scaled(kHostKernelRange.first);
   const auto launches_ms = [&](const EstimateSpec& spec, bool under_ddp) {
     const Workload workload = estimate_workload(spec, find_gpu(spec.gpu).value());
     std::int64_t kernels = workload.launches->forward + workload.launches->optimizer;
     for (const std::int64_t one : workload.launches->backward) kernels += one;
-    Duration host = costs.host_kernel * kernels;
+    Duration host = fastest * kernels;
     if (under_ddp)
       host += (costs.host_hook + costs.host_copy_kernel) *
               static_cast<std::int64_t>(workload.parameters.size());
@@ -296,5 +297,5 @@ TEST_CASE("step time: no published step is shorter than the host's launches") {
   for (const Shortest& step : kUnderDdp) check(step.spec, step.step_ms, true);
   MESSAGE("launches take at most ", nearest, " of a published step", report);
   // The bound must be close to some step.
-  CHECK(nearest > 0.75);
+  CHECK(nearest > 0.7);
 }
