@@ -56,16 +56,16 @@ std::string where_host(const StepBudget& budget, int digits, TimeUnit unit) {
                            time_text(budget.between_steps, digits, unit));
 }
 
+}  // namespace
+
 std::string_view host_remedy(const ReportContext& context, const StepBudget& budget) {
   if (launch_bound(context.job.workload()))
-    return "Measure the step without a profiler first (--measured-step). ";
+    return "Measure the step without a profiler first (--measured-step).";
   return budget.between_steps >= budget[BudgetPart::host].scaled(kMostlyBetween)
-             ? "Look at what the trainer does there: metrics, logging, .item(), checkpoints. "
+             ? "Look at what the trainer does there: metrics, logging, .item(), checkpoints."
              : "Fewer, larger kernels help: torch.compile, CUDA graphs, a fused optimizer, a "
-               "larger batch. ";
+               "larger batch.";
 }
-
-}  // namespace
 
 std::string waits_for_whom(const Job& job, BudgetPart part) {
   const std::vector<Straggler>& slow = job.options().variation.stragglers;
@@ -103,7 +103,7 @@ std::string wait_first(const ReportContext& context, const ReportedStep& step, i
   text.front() = 'T';
   text += ". ";
   if (*part == BudgetPart::host && help == Help::said_here)
-    text += host_remedy(context, step.budget);
+    text += fmt::format("{} ", host_remedy(context, step.budget));
   if (*part == BudgetPart::ranks && context.job.options().variation.stragglers.size() == 1)
     text += "First find out what slows it down. ";
   return text;

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "ddpsim/reports/reports.hpp"
 #include "text_layout.hpp"
@@ -16,6 +17,9 @@ std::optional<BudgetPart> leading_wait(const ReportContext& context, const Repor
 /// (num_workers=0)". `whole` names the step: "it" or its time.
 std::string wait_clause(const ReportContext& context, const ReportedStep& step, BudgetPart part,
                         const std::string& whole, int digits, TimeUnit unit);
+
+/// What helps against waits for the host, as a sentence.
+std::string_view host_remedy(const ReportContext& context, const StepBudget& budget);
 
 /// "slower GPUs", "communication". A single straggler is named by its number: "rank 5, the
 /// slowest".

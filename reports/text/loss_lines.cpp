@@ -46,6 +46,9 @@ std::vector<LossCause> by_size(const Loss& loss) {
   return causes;
 }
 
+/// Share of the step from which one GPU's own wait for the host has a line.
+constexpr double kLittle = 0.01;
+
 /// The losses as printed: one GPU's own step, then each loss. All have the resolution of the
 /// largest and add up to the step.
 struct Losses {
@@ -69,6 +72,11 @@ struct Losses {
   }
 
   bool none() const { return rows.empty(); }
+  /// The wait for the host in one GPU's own step; empty if it is little.
+  std::string host_wait(const StepTimes& step) const {
+    const Duration wait = step.launch_bound - step.loss[LossCause::launch_bound];
+    return wait >= step.iteration.scaled(kLittle) ? shown(wait) : "";
+  }
   std::string shown(Duration time) const { return fixed(in_unit(time, unit), decimals); }
 
   TimeUnit unit;
@@ -133,6 +141,8 @@ std::string loss_table(const StepTimes& times, const Confidence& confidence,
   std::string one = words.of_ddp ? "one GPU, without DDP" : "one GPU by itself";
   if (times.input_alone > Duration()) one += ", batches ready";
   table.add_row({one, losses.times[0], losses.shares[0], ""});
+  if (const std::string wait = losses.host_wait(times); !wait.empty())
+    table.add_row({"  of this, waiting for the host", "(" + wait + ")", "", ""});
   for (std::size_t i = 0; i < losses.rows.size(); ++i) {
     const LossInterval interval = loss_interval(losses.rows[i], times.loss, confidence);
     // A loss that the user set (--straggler, --jitter) is exact and has no interval.

@@ -85,9 +85,12 @@ std::string verdict(const SimulateReport& report) {
   step += speed_clause(times, context.job, digits);
   const std::optional<BudgetPart> part = leading_wait(context, report.step);
   // Waits for communication and for slower GPUs are named by the largest loss instead.
-  if (part == BudgetPart::input || part == BudgetPart::host)
-    return fmt::format("{}; {}.", step,
-                       wait_clause(context, report.step, *part, "it", digits, unit));
+  if (part == BudgetPart::input || part == BudgetPart::host) {
+    step += fmt::format("; {}.", wait_clause(context, report.step, *part, "it", digits, unit));
+    if (part == BudgetPart::host)
+      step += fmt::format(" {}", host_remedy(context, report.step.budget));
+    return step;
+  }
   if (corrections_differ(context.trust))
     return step + ", " + blocking_either_way(*context.trust.correction);
   std::string text = step + ", " + blocking_text(times);

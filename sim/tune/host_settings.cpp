@@ -1,5 +1,6 @@
 #include "host_settings.hpp"
 
+#include "ddpsim/sim/simulate/simulate.hpp"
 #include "host_ahead.hpp"
 
 namespace ddpsim {
@@ -49,6 +50,19 @@ Setting fused() {
           .by_hand = "the optimizer of your script"};
 }
 
+/// Share of the step from which a simulated wait for launches matters.
+constexpr double kWaits = 0.01;
+
+/// Whether the GPU waits for launches of a step that nobody recorded.
+bool waits_as_simulated(const Job& job) {
+  const std::optional<Launches>& launches = job.workload().launches;
+  if (!launches || launches->cost) return false;
+  SimulationOptions steady = job.options();
+  steady.iterations = 0;
+  const StepTimes times = simulate_times(job.with(std::move(steady)));
+  return times.launch_bound > times.iteration.scaled(kWaits);
+}
+
 }  // namespace
 
 std::vector<Setting> host_settings(const Job& job) {
@@ -56,14 +70,16 @@ std::vector<Setting> host_settings(const Job& job) {
   if (!uses_reducer(job.options().scheme)) return settings;
   const TorchVersion torch = job.options().torch;
   const PartTimes& waits = job.workload().launch_waits;
-  const bool passes = waits.forward + waits.backward > Duration();
+  const bool simulated = waits_as_simulated(job);
+  const bool passes = simulated || waits.forward + waits.backward > Duration();
   if (passes && compiled_pieces(job.options().scheme) == nullptr) {
     if (torch >= kCompile)
       settings.push_back(compiled());
     else if (torch >= kCaptured)
       settings.push_back(captured());
   }
-  if (waits.optimizer > Duration() && torch >= kFused && !job.options().ddp().optimizer_in_backward)
+  if ((simulated || waits.optimizer > Duration()) && torch >= kFused &&
+      !job.options().ddp().optimizer_in_backward)
     settings.push_back(fused());
   return settings;
 }
