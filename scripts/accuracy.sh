@@ -127,6 +127,8 @@ for card in tests/lab/measured/gpu/*; do
   section "Measured on one GPU: ${card##*/}" \
     python3 tests/accuracy/gpu_tables.py --ddpsim "$ddpsim" --measured "$card"
 done
+section "Launches of a step" python3 tests/accuracy/launch_counts.py --ddpsim "$ddpsim"
+section "Steps at many batch sizes" python3 tests/accuracy/field_steps.py --ddpsim "$ddpsim" --shared "$shared"
 if ! $quick; then  # these take minutes, and no page shows them
   section "Bucket caps: measured curves" python3 tests/accuracy/cap_curves.py --ddpsim "$ddpsim" "$shared" --curves
   section "Bucket caps: today's GPUs" \

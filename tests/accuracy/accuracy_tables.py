@@ -222,7 +222,7 @@ def measured_on(card):
                 (card, "host: <host> µs a launch"),
             ),
             (
-                "estimated step that launches bound, on a slow host ({host} µs a launch; 16 assumed); all too fast",
+                "estimated step that launches bound, on a slow host ({host} µs a launch; 25 assumed for an operator)",
                 "{n} steps",
                 "ddpsim",
                 "{median} %",
@@ -1025,6 +1025,50 @@ TABLES = (
             ),
             group(
                 (
+                    (
+                        "Steps at many batch sizes",
+                        "field steps: <n> rows, median <median> %, p90 <p90> %, worst <worst> %; interval holds <held> of <_>, width <width>",
+                    ),
+                    (
+                        "Steps at many batch sizes",
+                        "one share of the peak rate for each model: median <s_median> %, p90 <s_p90> %, worst <s_worst> %",
+                    ),
+                    (
+                        "Steps at many batch sizes",
+                        "that share with a floor: median <f_median> %, p90 <f_p90> %, worst <f_worst> %",
+                    ),
+                ),
+                (
+                    "steps of 8 to 128 images on 1 to 8 V100, fp16, synchronised; 80 % intervals hold {held}, width {width}",
+                    "{n} rows of one source",
+                    "ddpsim",
+                    "{median} %",
+                    "{p90} %",
+                    "{worst} %",
+                ),
+                ("", "", "best share of the peak rate", "{s_median} %", "{s_p90} %", "{s_worst} %"),
+                ("", "", "… with the shortest step as a floor", "{f_median} %", "{f_p90} %", "{f_worst} %"),
+            ),
+            group(
+                (
+                    (
+                        "Launches of a step",
+                        "launches, nvidia-h200: <n> rows, median <median> %, p90 <p90> %, worst <worst> %; one an operator: median <o_median> %, "
+                        "p90 <o_p90> %, worst <o_worst> %",
+                    ),
+                ),
+                (
+                    "launches of a step, ResNets and transformers",
+                    "{n} steps",
+                    "ddpsim",
+                    "{median} %",
+                    "{p90} %",
+                    "{worst} %",
+                ),
+                ("", "", "one for each operator", "{o_median} %", "{o_p90} %", "{o_worst} %"),
+            ),
+            group(
+                (
                     ("Whole steps, estimated", "transfer: median <median> %, p90 <_> %, worst <worst> %"),
                     ("Whole steps, estimated", "peak rates: median <peak> %"),
                 ),
@@ -1082,7 +1126,7 @@ TABLES = (
     *(
         Table(
             f"Measured on one GPU ({gpu})",
-            "No figure of the model was chosen by these measurements.",
+            "What a step launches, and what that costs the host, was learned from these measurements; no other figure of the model was.",
             ERRORS,
             measured_on(f"Measured on one GPU: {card}"),
         )

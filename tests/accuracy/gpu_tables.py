@@ -3,8 +3,9 @@
 
     tests/accuracy/gpu_tables.py --ddpsim build/release/cli/ddpsim
 
-The measurements are the documents in tests/lab/measured/gpu (docs/reference/formats.md), made by scripts/on_gpu.sh. None of them
-was used to choose a constant of the model. Simple predictors without a simulation are shown for comparison. Errors are
+The measurements are the documents in tests/lab/measured/gpu (docs/reference/formats.md), made by scripts/on_gpu.sh. They were
+used for what a step launches and what launches cost (launch_constants.hpp, ddp_costs.hpp), and for no other constant of the
+model. Simple predictors without a simulation are shown for comparison. Errors are
 (predicted - measured) / measured. Standard library only."""
 
 import argparse
@@ -404,7 +405,7 @@ def estimates(ddpsim, gpu, rows):
 
     def predicted(row, *words):
         return ddpsim.simulate(
-            row["estimate"].format(gpu=gpu),
+            row["estimate"].format(gpu=gpu) + (":channels_last" if row["channels_last"] else ""),
             cluster,
             "--optimizer",
             "momentum" if row["optimizer"] == "sgd" else "adamw",
@@ -545,7 +546,7 @@ def estimates(ddpsim, gpu, rows):
     per_launch = [median(row, "host_us") / row["launches"] for row in waiting_all]
     print(
         f"host: {statistics.median(per_launch):.0f} µs a launch in the median of the {len(waiting_all)} rows that launches bound "
-        f"({min(per_launch):.0f} to {max(per_launch):.0f}); ddpsim assumes 16"
+        f"({min(per_launch):.0f} to {max(per_launch):.0f}); ddpsim assumes 25 for an operator with one"
     )
     bare = {row["model"]: row for row in rows if row["form"] == "amp" and row["wrapper"] == "none"}
     lines, copies = [], []
