@@ -4,45 +4,13 @@
 #include <cstddef>
 #include <vector>
 
+#include "layer_memory.hpp"
+
 namespace ddpsim {
 namespace {
 
 std::int64_t bytes_of(const Parameter& parameter) {
   return gradient_bytes(parameter).value_or(Bytes()).count();
-}
-
-/// Bytes of one layer for the whole batch.
-struct LayerBytes {
-  /// Stored from forward until backward reaches the layer's block, or the layer itself.
-  std::int64_t stored = 0;
-  std::int64_t output = 0;  ///< part of its output that is kept
-  /// Kept in addition: masks, indices, the cast of its weights.
-  std::int64_t own = 0;
-  std::int64_t given = 0;  ///< gradient of its output
-  /// Gradients of its inputs, without those of its parameters.
-  std::int64_t gives = 0;
-};
-
-LayerBytes layer_bytes(const Layer& layer, const ComputeSetting& setting,
-                       LayerFate fate = LayerFate::kept) {
-  if (!layer.reached && layer.kept == 0) return {};
-  const bool half = is_half(setting.precision);
-  const bool casts = casts_weights(setting.precision);
-  constexpr std::int64_t kSingle = 4;
-  constexpr std::int64_t kHalf = 2;
-  const std::int64_t element = half && !layer.single_precision ? kHalf : kSingle;
-  std::int64_t inputs = layer.product ? layer.product->inputs() : layer.inputs;
-  if (layer.kind == LayerKind::attention && layer.product)  // an attention product has two operands
-    inputs += layer.product->groups * layer.product->in * layer.product->out;
-  if (!layer.data_gradient || !layer.passes_on || layer.kind == LayerKind::embedding) inputs = 0;
-  LayerBytes bytes = {.output = layer.kept * element * setting.batch,
-                      .own = layer.kept_bytes * setting.batch +
-                             (casts && layer.product && layer.reached ? kHalf * layer.weights : 0),
-                      .given = layer.outputs * element * setting.batch,
-                      .gives = inputs * element * setting.batch};
-  if (fate == LayerFate::kept) bytes.stored = bytes.output + bytes.own;
-  if (fate == LayerFate::saved) bytes.stored = bytes.given + layer.kept_bytes * setting.batch;
-  return bytes;
 }
 
 /// The layer with the last product. The script holds its output while backward runs.
@@ -112,7 +80,8 @@ class Backwards {
     std::int64_t written = 0;
     for (const std::size_t parameter : layer.parameters)
       written += bytes_of(model_.parameters[parameter]);
-    most_ = std::max(most_, there_ + waiting_ + bytes.given + bytes.gives + written);
+    most_ =
+        std::max(most_, there_ + waiting_ + bytes.given + bytes.gives + bytes.working + written);
     if (layer.sums_branches) {
       waiting_ += bytes.given - for_branch_;
       for_branch_ = bytes.given;

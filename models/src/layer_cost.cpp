@@ -255,6 +255,12 @@ LayerCost layer_cost(const Layer& layer, const ComputeSetting& setting) {
   return layer_cost(layer, setting, LayerCostConstants());
 }
 
+bool runs_fused(const FusedAttention& attention, const ComputeSetting& setting) {
+  constexpr int kHasFlash = 80;
+  if (attention.key_heads == 0 || attention.key_heads == attention.heads) return true;
+  return is_half(setting.precision) && setting.gpu.compute_capability >= kHasFlash;
+}
+
 Optimizer usual_optimizer(SampleKind kind) {
   return kind == SampleKind::image ? Optimizer::momentum : Optimizer::adam;
 }

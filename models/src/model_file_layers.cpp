@@ -53,6 +53,8 @@ const ObjectType& fused_type() {
           .needs("features", {FieldKind::integer}, "features of a head")
           .needs("queries", {FieldKind::integer}, "positions that ask")
           .needs("keys", {FieldKind::integer}, "positions that are asked")
+          .may_have("key_heads", {FieldKind::integer},
+                    "heads of keys and values, which divide `heads`; default: `heads`")
           .may_have("causal", {FieldKind::boolean}, "whether is_causal is True; default: false");
   return type;
 }
@@ -120,12 +122,18 @@ FusedAttention read_fused(const Cursor& cursor) {
           .features = needed_length(object, "features"),
           .queries = needed_length(object, "queries"),
           .keys = needed_length(object, "keys"),
+          .key_heads = length_of(object, "key_heads", 0),
           .causal = flag_of(object, "causal", false)};
 }
 
-std::int64_t size_of(const Object& object, const char* key) {
+std::optional<std::int64_t> stated_size(const Object& object, const char* key) {
   const auto given = object.optional(key);
-  return given ? given->integer(0, kMostLayerElements) : 0;
+  if (!given) return std::nullopt;
+  return given->integer(0, kMostLayerElements);
+}
+
+std::int64_t size_of(const Object& object, const char* key) {
+  return stated_size(object, key).value_or(0);
 }
 
 int kernels_of(const Object& object, const char* key) {
@@ -177,6 +185,11 @@ const ObjectType& layer_type() {
           .may_have("backward_kernels", {FieldKind::integer}, "kernels of backward; default: 1")
           .may_have("kept_elements", {FieldKind::integer},
                     "elements of its output that stay for backward; default: 0")
+          .may_have("kept_autocast_bytes", {FieldKind::integer},
+                    "bytes of its output, and of casts of it, that stay under autocast; default: "
+                    "four bytes an element that stays if single_precision, else two")
+          .may_have("kept_half_bytes", {FieldKind::integer},
+                    "the same if parameters are bfloat16; default: two bytes an element")
           .may_have("kept_bytes", {FieldKind::integer},
                     "bytes that stay for backward beside its output; default: 0")
           .may_have("data_gradient", {FieldKind::boolean},
@@ -211,13 +224,16 @@ Layer read_layer(const Cursor& entry, std::span<const Parameter> parameters, Tra
   layer.backward_kernels = kernels_of(object, "backward_kernels");
   layer.kept = size_of(object, "kept_elements");
   layer.kept_bytes = size_of(object, "kept_bytes");
+  layer.kept_by_autocast = stated_size(object, "kept_autocast_bytes");
+  layer.kept_by_half = stated_size(object, "kept_half_bytes");
   layer.data_gradient = flag_of(object, "data_gradient", true);
   layer.reached = flag_of(object, "reached", true);
   layer.trains = flag_of(object, "trains", true);
   layer.single_precision = flag_of(object, "single_precision", false);
   layer.single_input = flag_of(object, "single_input", false);
   layer.channels_last = flag_of(object, "channels_last", false);
-  sizes.kept += layer.kept;
+  sizes.kept +=
+      std::max({layer.kept, layer.kept_by_autocast.value_or(0), layer.kept_by_half.value_or(0)});
   if (sizes.kept > kMostLayerElements)
     entry.fail("the layers up to here keep too many elements per sample", kTraceAgain);
   layer.kind = read_kind(object.required("kind"));

@@ -363,6 +363,7 @@ void ModuleRecorder::attention(const std::string& name, const AttentionHeads& sh
                              .features = activation_.channels / shape.heads,
                              .queries = activation_.positions(),
                              .keys = shape.keys,
+                             .key_heads = key_heads,
                              .causal = shape.causal};
   const std::int64_t queries = activation_.elements();
   const std::int64_t keys = key_heads * fused.features * fused.keys;

@@ -207,8 +207,9 @@ def _usual_loss(notes: list[str]) -> Callable[[Any], Any]:
                 f"no output of the module has a gradient ({type(outputs).__name__})",
                 "Pass loss=FUNCTION, which makes a scalar tensor of the module's outputs",
             )
-        if len(tensors) > 1 or tensors[0].dim() > 0:
-            notes.append("the sum of the outputs stands for the loss: pass loss=FUNCTION to count what yours costs")
+        note = "the sum of the outputs stands for the loss: pass loss=FUNCTION to count what yours costs"
+        if note not in notes and (len(tensors) > 1 or tensors[0].dim() > 0):
+            notes.append(note)
         return sum(tensor.sum() for tensor in tensors)
 
     return loss

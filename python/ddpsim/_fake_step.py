@@ -22,22 +22,16 @@ from torch.nn.modules import module as module_hooks
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import _operators
+from ._autocast import gpu_autocast
 from ._errors import Error, InputError
 from ._gpu_functions import OF_FUNCTIONAL, Cast, GpuFunctions
+from ._kept_memory import Keeping
 from ._operators import Operator
+from ._tensors import is_view, storage_of, tensors_in
 
+#: "autocast" is that of a GPU. In "half", all floating-point numbers are bfloat16.
+PRECISIONS = ("fp32", "autocast", "half")
 _DEVICE, _CPU = torch.ops.prim.device.default, torch.device("cpu")
-
-
-@dataclasses.dataclass
-class Saved:
-    """A piece of memory that backward reads."""
-
-    # The operator whose output it is; -1: an input.
-    operator: int
-    elements: int
-    bytes: int
-    is_float: bool
 
 
 @dataclasses.dataclass
@@ -52,21 +46,20 @@ class Run:
 class Step(TorchDispatchMode):
     """Records the operators of a step. Forward adds the operators, and backward adds its own costs to each of them."""
 
-    def __init__(self, parameters: Sequence[Any], buffers: Sequence[Any], names: Mapping[int, str]) -> None:
+    def __init__(self, parameters: Sequence[Any], names: Mapping[int, str]) -> None:
         super().__init__()
         self.operators: list[Operator] = []
         self.runs: list[Run] = []
         # Each parameter with the operator whose backward finished its gradient, in the order of backward.
         self.ready: list[tuple[int, int]] = []
-        self.saved: dict[int, Saved] = {}
+        # What forward keeps, by precision, with an entry for each operator that is no cast.
+        self.kept: dict[str, Keeping | None] = {}
         self.checkpointed: list[Run] = []
         self.last_operator: Any = "none"
         self._failed_in = ""
         self._names = names
         self._parameters = {storage_of(tensor): index for index, tensor in enumerate(parameters)}
-        self._outside = {storage_of(tensor) for tensor in buffers}
         self._tensors = list(parameters)
-        self._producers: dict[int, int] = {}
         # Storages that the model itself made fp32, and those that autocast leaves so.
         self._wide: set[int] = set()
         self._single: set[int] = set()
@@ -91,18 +84,15 @@ class Step(TorchDispatchMode):
         self.last_operator = func
         node = torch._C._autograd._get_sequence_nr()
         out = self._called(func, args, kwargs or {})
-        outs = _tensors_in(out)
-        ins = _tensors_in((args, kwargs or {}))
-        storages = {storage_of(tensor) for tensor in ins}
-        mutates = func._schema.is_mutable
-        if not mutates and all(storage_of(tensor) in storages for tensor in outs):
-            return out  # a view
+        outs, ins = tensors_in(out), tensors_in((args, kwargs or {}))
+        if is_view(func, ins, outs):
+            return out
         if packet == "add_" and not args[0].dim() and storage_of(args[0]) in self._outside:
             return out  # BatchNorm's count of batches, which the program knows
         if self._in_backward:
             self._backward(packet, args, ins, outs)
         else:
-            self._forward(packet, args, ins, outs, node, mutates)
+            self._forward(packet, args, ins, outs, node)
         return out
 
     def _called(self, func: Any, args: Any, kwargs: Any) -> Any:
@@ -112,7 +102,7 @@ class Step(TorchDispatchMode):
             self._failed_in = self._failed_in or next((run.name for run in reversed(self._modules) if run.name), "")
             raise
 
-    def _forward(self, packet: str, args: Any, ins: list[Any], outs: list[Any], node: int, mutates: bool) -> None:
+    def _forward(self, packet: str, args: Any, ins: list[Any], outs: list[Any], node: int) -> None:
         module = self._modules[-1].name if self._modules else ""
         op = Operator(packet, module, last_node=node)
         weights = []
@@ -134,7 +124,6 @@ class Step(TorchDispatchMode):
         self._note_precision(op, packet, activations, outs)
         self._note_single_input(op, packet, activations, weights, outs)
         for tensor in outs:
-            self._producers.setdefault(storage_of(tensor), len(self.operators))
             self._alive.append(tensor.untyped_storage())
         self.operators.append(op)
 
@@ -153,7 +142,7 @@ class Step(TorchDispatchMode):
         if packet == "cast":
             op.forward_elements *= 0.75  # input or output has half the bytes
             wide = not wide and not any(storage in self._single for storage in large)
-            op.single_precision, op.narrows = True, not wide
+            op.single_precision = True
         op.single_precision = op.single_precision or wide
         if wide:
             self._wide.update(written)
@@ -202,20 +191,6 @@ class Step(TorchDispatchMode):
     def gradient_is_ready(self, parameter: int) -> None:
         self.ready.append((parameter, max(self._now, 0)))
 
-    def save(self, tensor: Any) -> Any:
-        storage = storage_of(tensor)
-        if storage in self._parameters or storage in self._outside or storage in self.saved:
-            return tensor
-        memory = tensor.untyped_storage()
-        self._alive.append(memory)
-        self.saved[storage] = Saved(
-            self._producers.get(storage, -1),
-            memory.nbytes() // tensor.element_size(),
-            memory.nbytes(),
-            tensor.is_floating_point(),
-        )
-        return tensor
-
     def enter(self, module: Any, *_: Any) -> None:
         self._modules.append(Run(self._names.get(id(module), ""), len(self.operators), 0))
 
@@ -227,20 +202,6 @@ class Step(TorchDispatchMode):
     def place(self) -> str:
         """The innermost module with a name that ran the operator that failed, for a message."""
         return self._failed_in
-
-
-def storage_of(tensor: Any) -> int:
-    return int(tensor.untyped_storage()._cdata)
-
-
-def _tensors_in(value: Any) -> list[Any]:
-    if isinstance(value, torch.Tensor):
-        return [value]
-    if isinstance(value, (list, tuple)):
-        return [tensor for one in value for tensor in _tensors_in(one)]
-    if isinstance(value, dict):
-        return [tensor for one in value.values() for tensor in _tensors_in(one)]
-    return []
 
 
 def _nodes_behind(loss: Any) -> set[int]:
@@ -289,15 +250,16 @@ def _with_fakes(module: Any, fake: Callable[[Any], Any]) -> Iterator[None]:
 class _Checkpoints:
     """Runs checkpointed functions only once, without the repetition in backward, and notes their operators."""
 
-    def __init__(self, step: Step) -> None:
-        self._step = step
+    def __init__(self, operators: list[Any], checkpointed: list[Run]) -> None:
+        self._operators = operators
+        self._checkpointed = checkpointed
 
     def __call__(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         for name in ("use_reentrant", "context_fn", "determinism_check", "debug", "early_stop", "preserve_rng_state"):
             kwargs.pop(name, None)
-        first = len(self._step.operators)
+        first = len(self._operators)
         out = function(*args, **kwargs)
-        self._step.checkpointed.append(Run("", first, len(self._step.operators)))
+        self._checkpointed.append(Run("", first, len(self._operators)))
         return out
 
     @contextlib.contextmanager
@@ -311,9 +273,9 @@ class _Checkpoints:
         ends = contextlib.nullcontext
 
         def generator(function: Any, *args: Any, **kwargs: Any) -> Any:
-            first = len(self._step.operators)
+            first = len(self._operators)
             yield
-            self._step.checkpointed.append(Run("", first, len(self._step.operators)))
+            self._checkpointed.append(Run("", first, len(self._operators)))
 
         named = {"CheckpointFunction": Reentrant}
         if hasattr(checkpoint, "_checkpoint_without_reentrant_generator"):
@@ -336,31 +298,54 @@ def _as_without_tracing() -> Iterator[None]:
         yield
 
 
-def take_step(
-    module: Any, args: Sequence[Any], kwargs: Mapping[str, Any], loss: Callable[[Any], Any], channels_last: bool = False
-) -> Step:
-    """Runs forward and backward of the module once. With `channels_last`, tensors of four dimensions have that memory
-    format."""
-    mode = FakeTensorMode(allow_non_fake_inputs=True)
-    fakes: dict[int, Any] = {}
+class _Fakes:
+    """Makes tensors of the same shapes without memory, one for each tensor."""
 
-    def fake(tensor: Any) -> Any:
-        if id(tensor) not in fakes:
-            with torch.no_grad(), mode:
-                made = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="cpu")
-                if channels_last and made.dim() == 4:
+    def __init__(self, channels_last: bool, floating: torch.dtype | None = None) -> None:
+        """`floating`: the type of all floating-point numbers; None: as they are."""
+        self.mode = FakeTensorMode(allow_non_fake_inputs=True)
+        self._channels_last = channels_last
+        self._floating = floating
+        self._fakes: dict[int, Any] = {}
+
+    def __call__(self, tensor: Any) -> Any:
+        if id(tensor) not in self._fakes:
+            dtype = self._floating if self._floating and tensor.is_floating_point() else tensor.dtype
+            with torch.no_grad(), self.mode:
+                made = torch.empty_strided(tensor.shape, tensor.stride(), dtype=dtype, device="cpu")
+                if self._channels_last and made.dim() == 4:
                     made = made.contiguous(memory_format=torch.channels_last)
             if isinstance(tensor, torch.nn.Parameter):
                 made = torch.nn.Parameter(made, requires_grad=tensor.requires_grad)
-            fakes[id(tensor)] = made
-        return fakes[id(tensor)]
+            self._fakes[id(tensor)] = made
+        return self._fakes[id(tensor)]
 
-    parameters = list(module.parameters())
-    names = {id(one): name for name, one in module.named_modules()}
-    made = [fake(parameter) for parameter in parameters]
-    step = Step(made, [fake(buffer) for buffer in module.buffers()], names)
+
+@contextlib.contextmanager
+def _on_fakes(module: Any, fakes: _Fakes, checkpoints: _Checkpoints) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
-        stack.enter_context(_with_fakes(module, fake))
+        stack.enter_context(_with_fakes(module, fakes))
+        stack.enter_context(checkpoints.instead())
+        stack.enter_context(_as_without_tracing())
+        stack.enter_context(replaced(torch.nn.functional, **OF_FUNCTIONAL))
+        # oneDNN's kernels of a CPU would hide the products of an LSTM.
+        stack.callback(torch._C._set_mkldnn_enabled, torch._C._get_mkldnn_enabled())
+        torch._C._set_mkldnn_enabled(False)
+        stack.enter_context(fakes.mode)
+        stack.enter_context(torch.enable_grad())
+        yield
+
+
+def take_step(
+    module: Any, args: Sequence[Any], kwargs: Mapping[str, Any], loss: Callable[[Any], Any], channels_last: bool = False
+) -> Step:
+    """Runs forward and backward of the module once, then forward alone in each precision for what it keeps. With
+    `channels_last`, tensors of four dimensions have that memory format."""
+    fakes = _Fakes(channels_last)
+    names = {id(one): name for name, one in module.named_modules()}
+    made = [fakes(parameter) for parameter in module.parameters()]
+    step = Step(made, names)
+    with contextlib.ExitStack() as stack:
         for index, parameter in enumerate(made):
             if parameter.requires_grad:
                 parameter.register_post_accumulate_grad_hook(lambda _, index=index: step.gradient_is_ready(index))
@@ -369,16 +354,33 @@ def take_step(
             module_hooks.register_module_forward_hook(step.leave, always_call=True),
         ):
             stack.callback(handle.remove)
-        stack.enter_context(_Checkpoints(step).instead())
-        stack.enter_context(_as_without_tracing())
-        stack.enter_context(replaced(torch.nn.functional, **OF_FUNCTIONAL))
-        # oneDNN's kernels of a CPU would hide the products of an LSTM.
-        stack.callback(torch._C._set_mkldnn_enabled, torch._C._get_mkldnn_enabled())
-        torch._C._set_mkldnn_enabled(False)
-        stack.enter_context(mode)
-        stack.enter_context(torch.enable_grad())
-        _run(module, _mapped(args, fake), _mapped(dict(kwargs), fake), loss, step)
+        stack.enter_context(_on_fakes(module, fakes, _Checkpoints(step.operators, step.checkpointed)))
+        _run(module, _mapped(args, fakes), _mapped(dict(kwargs), fakes), loss, step)
+    for precision in PRECISIONS:
+        step.kept[precision] = _keep(module, args, kwargs, loss, channels_last, precision)
     return step
+
+
+def _keep(
+    module: Any, args: Any, kwargs: Any, loss: Callable[[Any], Any], channels_last: bool, precision: str
+) -> Keeping | None:
+    """What forward keeps in this precision; None if the module cannot run in it."""
+    fakes = _Fakes(channels_last, torch.bfloat16 if precision == "half" else torch.float32)
+    keeping = Keeping(map(fakes, module.parameters()), map(fakes, module.buffers()))
+    try:
+        with (
+            _on_fakes(module, fakes, _Checkpoints(keeping.kept, [])),
+            gpu_autocast() if precision == "autocast" else contextlib.nullcontext(),
+            saved_tensors_hooks(keeping.save, lambda tensor: tensor),
+            GpuFunctions(lambda tensor: tensor),
+            keeping,
+        ):
+            loss(module(*_mapped(args, fakes), **_mapped(dict(kwargs), fakes)))
+    except Exception:
+        if precision == "fp32":
+            raise
+        return None
+    return keeping
 
 
 def _mapped(value: Any, fake: Callable[[Any], Any]) -> Any:
@@ -395,7 +397,7 @@ def _mapped(value: Any, fake: Callable[[Any], Any]) -> Any:
 def _run(module: Any, args: Any, kwargs: Any, loss: Callable[[Any], Any], step: Step) -> None:
     part = "forward"
     try:
-        with saved_tensors_hooks(step.save, lambda tensor: tensor), GpuFunctions(step.cast), step:
+        with GpuFunctions(step.cast), step:
             total = loss(module(*args, **kwargs))
             if not isinstance(total, torch.Tensor) or total.numel() != 1 or not total.requires_grad:
                 raise InputError(

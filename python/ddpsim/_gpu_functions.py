@@ -7,11 +7,13 @@ On a GPU, scaled_dot_product_attention, RMSNorm, dropout and a grouped product a
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 import torch
 import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
+
+from ._autocast import to_autocast
 
 _library = torch.library.Library("ddpsim", "DEF")
 _library.define("attention(Tensor query, Tensor key, Tensor value, Tensor? mask, bool causal) -> (Tensor, Tensor)")
@@ -25,9 +27,14 @@ _library.define("rms_norm_backward(Tensor gradient, Tensor given, Tensor? weight
 
 
 def _attend(query: Any, key: Any, value: Any, mask: Any, causal: bool) -> Any:
-    shape = query.shape
-    out = query.new_empty((*shape[:-1], value.shape[-1]))
-    return out, query.new_empty(shape[:-1], dtype=torch.float32)
+    shape = (*query.shape[:-1], value.shape[-1])
+    # Fused kernels write the heads of a token side by side, so that to join them takes no copy.
+    out = query.new_empty(shape) if query.dim() < 4 else query.new_empty(_heads_last(shape)).transpose(-3, -2)
+    return out, query.new_empty(query.shape[:-1], dtype=torch.float32)
+
+
+def _heads_last(shape: Sequence[int]) -> Sequence[int]:
+    return (*shape[:-3], shape[-2], shape[-3], shape[-1])
 
 
 def _attend_backward(gradient: Any, query: Any, key: Any, value: Any, mask: Any) -> Any:
@@ -118,7 +125,7 @@ def _fused_attention(
     scale: Any = None,
     enable_gqa: bool = False,
 ) -> Any:
-    return _Attention.apply(query, key, value, attn_mask, is_causal)
+    return _Attention.apply(*to_autocast(query, key, value, attn_mask), is_causal)
 
 
 def _one_kernel_dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
@@ -126,7 +133,7 @@ def _one_kernel_dropout(input: Any, p: float = 0.5, training: bool = True, inpla
 
 
 def _grouped_product(mat_a: Any, mat_b: Any, offs: Any = None, bias: Any = None, out_dtype: Any = None) -> Any:
-    out = _GroupedProduct.apply(mat_a, mat_b)
+    out = _GroupedProduct.apply(*to_autocast(mat_a, mat_b))
     return out if bias is None else out + bias
 
 

@@ -11,7 +11,7 @@ from typing import Any, Iterable, Mapping
 import torch
 
 from ._fake_step import Run, Step
-from ._operators import Operator
+from ._operators import CASTS, Operator
 
 SCHEMA = "ddpsim.model/1"
 
@@ -83,22 +83,18 @@ def gradients_by_layer(step: Step, trains: list[bool]) -> list[list[int]]:
     return lists
 
 
-def kept_by_layer(step: Step) -> list[tuple[int, int]]:
-    """For each operator, the elements of its floating-point outputs that stay until backward. Also the bytes of other
-    outputs that stay: indices, masks, and casts to half precision."""
-    kept = [(0, 0) for _ in step.operators]
-    for saved in step.saved.values():
-        if saved.operator < 0:
-            # The script holds its inputs anyway.
+def kept_by_layer(step: Step) -> list[dict[str, int]]:
+    """For each operator, what stays until backward, in bytes for the batch: "fp32", "autocast" and "half" of its
+    floating-point outputs, where known, and "others": indices and masks. Casts of an output count with it."""
+    kept: list[dict[str, int]] = [{} for _ in step.operators]
+    written = [index for index, op in enumerate(step.operators) if op.name not in CASTS]
+    for precision, keeping in step.kept.items():
+        if keeping is None or len(keeping.kept) != len(written):
             continue
-        numbers, others = kept[saved.operator]
-        if step.operators[saved.operator].narrows:
-            others += 2 * saved.elements
-        elif saved.is_float:
-            numbers += saved.elements
-        else:
-            others += saved.bytes
-        kept[saved.operator] = (numbers, others)
+        for index, one in zip(written, keeping.kept):
+            kept[index][precision] = one.floating
+            if precision == "fp32":
+                kept[index]["others"] = one.others
     return kept
 
 
@@ -140,7 +136,7 @@ def _apart(runs: Iterable[Run]) -> list[tuple[int, int]]:
     return blocks
 
 
-def _layer(op: Operator, reached: bool, parameters: list[int], kept: tuple[int, int], batch: int) -> dict[str, Any]:
+def _layer(op: Operator, reached: bool, parameters: list[int], kept: dict[str, int], batch: int) -> dict[str, Any]:
     def share(count: float) -> int:
         return round(count / batch)
 
@@ -151,10 +147,16 @@ def _layer(op: Operator, reached: bool, parameters: list[int], kept: tuple[int, 
         "outputs": share(op.outputs),
         "forward_elements": share(op.forward_elements),
         "backward_elements": share(op.backward_elements) if reached else 0,
-        "kept_elements": share(kept[0]),
-        "kept_bytes": share(kept[1]),
+        "kept_elements": share(kept.get("fp32", 0) / 4),
+        "kept_bytes": share(kept.get("others", 0)),
     }
     entry.update({name: size for name, size in sizes.items() if size})
+    # Without these keys, the program takes four bytes an element in what autocast runs in fp32, and two elsewhere.
+    for precision, size in (("autocast", 4 if op.single_precision else 2), ("half", 2)):
+        usual = sizes["kept_elements"] * size
+        bytes = share(kept.get(precision, usual))
+        if bytes != usual:
+            entry[f"kept_{precision}_bytes"] = bytes
     if op.forward_kernels != 1:
         entry["forward_kernels"] = op.forward_kernels
     kernels = op.backward_kernels if reached else 0

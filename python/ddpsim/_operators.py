@@ -34,6 +34,8 @@ POOLINGS = frozenset(
     "max_pool2d_with_indices max_pool3d_with_indices avg_pool2d avg_pool3d _adaptive_avg_pool2d _adaptive_avg_pool3d "
     "adaptive_max_pool2d".split()
 )
+#: Operators whose outputs are their inputs in another type.
+CASTS = frozenset(("_to_copy", "cast"))
 # Operators that launch no kernel: they only ask for sizes, which the host knows, or allocate memory.
 FREE = frozenset(
     "empty empty_like empty_strided new_empty new_empty_strided device size stride sym_size sym_stride sym_numel _assert_async "
@@ -65,8 +67,6 @@ class Operator:
     single_input: bool = False
     channels_last: bool = False
     sums_branches: bool = False
-    # Whether the operator is a cast from fp32, so that its result has two bytes per element.
-    narrows: bool = False
     # One past the sequence numbers of its autograd nodes.
     last_node: int = 0
     # Number of experts among whose weights each row is sent to one; 0: it is no product of experts.
@@ -253,6 +253,8 @@ def _attention(op: Operator, args: Sequence[Any]) -> None:
         "keys": key.shape[-2],
         "causal": bool(causal),
     }
+    if key.dim() > 3 and key.shape[-3] != query.shape[-3]:
+        op.attention["key_heads"] = key.shape[-3]
     op.inputs = query.numel() + key.numel() + value.numel()
     op.forward_elements = 2 * elements(query) + elements(key) + elements(value)
     if mask is not None:

@@ -55,6 +55,8 @@ struct FusedAttention {
   std::int64_t features = 0;  ///< of one head
   std::int64_t queries = 0;
   std::int64_t keys = 0;
+  /// Fewer than `heads` if several query heads share keys and values; 0: as many.
+  std::int64_t key_heads = 0;
   bool causal = false;  ///< skips the scores above the diagonal
 
   /// Multiply-adds of forward, per sample.
@@ -88,6 +90,11 @@ struct Layer {
   /// Elements of the output that stay until backward, per sample, because a backward function reads
   /// them.
   std::int64_t kept = 0;
+  /// Bytes per sample that stay instead of `kept` under autocast: it promotes outputs to fp32, and
+  /// casts one output for each operator that reads it. Absent: two bytes an element, or four.
+  std::optional<std::int64_t> kept_by_autocast;
+  /// The same if parameters are bfloat16 too. Absent: two bytes an element.
+  std::optional<std::int64_t> kept_by_half;
   /// Bytes per sample that stay in addition: indices of maxima, masks of dropout.
   std::int64_t kept_bytes = 0;
   /// Whether backward needs the gradient of the layer's input. False for the first layer: nothing

@@ -62,6 +62,11 @@ struct LayerCost {
 };
 LayerCost layer_cost(const Layer& layer, const ComputeSetting& setting);
 
+/// Whether scaled_dot_product_attention has a fused kernel for it. If heads share keys, only Flash
+/// and cuDNN's kernel do, which need 16 bits and sm_80. The memory-efficient kernel refuses such
+/// heads (check_batch_size_and_num_heads_dense<false> in aten's cuda/sdp_utils.cpp, PyTorch 2.13).
+bool runs_fused(const FusedAttention& attention, const ComputeSetting& setting);
+
 /// The most common optimizer for this kind of model: SGD with momentum for images, Adam for
 /// sequences.
 Optimizer usual_optimizer(SampleKind kind);
