@@ -89,6 +89,7 @@ section "What several ranks cost" \
   python3 tests/accuracy/rank_costs.py "$shared" --ddpsim "$ddpsim"
 section "Single settings, with and without" \
   python3 tests/accuracy/settings.py "$shared" --ddpsim "$ddpsim"
+section "Peak memory" as_text python3 tests/accuracy/memory_cases.py "$ddpsim" --check
 section "Other schemes" \
   python3 tests/accuracy/schemes.py "$shared" --ddpsim "$ddpsim" --check
 section "PyTorch's DDP benchmark, part by part" messages "PyTorch*"

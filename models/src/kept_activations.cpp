@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
 #include <vector>
 
+#include "ddpsim/formats/number.hpp"
 #include "layer_memory.hpp"
 
 namespace ddpsim {
@@ -19,6 +23,28 @@ const Layer* gives_the_output(const Model& model) {
   for (const Layer& layer : model.layers)
     if (layer.product) last = &layer;
   return last;
+}
+
+/// "h.3.mlp.act" -> "h.*.mlp.act".
+std::string of_all_blocks(const std::string& name) {
+  std::string path;
+  for (std::size_t from = 0; from <= name.size();) {
+    const std::size_t dot = std::min(name.find('.', from), name.size());
+    const std::string part = name.substr(from, dot - from);
+    if (from > 0) path += '.';
+    path += parse_number<std::int64_t>(part) ? "*" : part;
+    from = dot + 1;
+  }
+  return path;
+}
+
+std::vector<KeptBy> largest(const std::map<std::string, std::int64_t>& by, std::int64_t all) {
+  constexpr std::int64_t kWorthNaming = 100;  // one in so many bytes
+  std::vector<KeptBy> named;
+  for (const auto& [name, bytes] : by)
+    if (bytes * kWorthNaming >= all) named.push_back({.name = name, .bytes = Bytes(bytes)});
+  std::ranges::stable_sort(named, std::ranges::greater(), &KeptBy::bytes);
+  return named;
 }
 
 std::int64_t input_bytes(const Model& model, const ComputeSetting& setting) {
@@ -129,11 +155,16 @@ Activations kept_activations(const Model& model, const ComputeSetting& setting,
   const std::int64_t left = input + (output ? layer_bytes(*output, setting).output : 0);
   const std::vector<LayerFate> fates = layer_fates(model, checkpointing);
   std::int64_t kept = input;
-  for (std::size_t k = 0; k < model.layers.size(); ++k)
-    kept += layer_bytes(model.layers[k], setting, fates[k]).stored;
+  std::map<std::string, std::int64_t> by;
+  for (std::size_t k = 0; k < model.layers.size(); ++k) {
+    const std::int64_t stored = layer_bytes(model.layers[k], setting, fates[k]).stored;
+    kept += stored;
+    if (stored > 0) by[of_all_blocks(model.layers[k].name)] += stored;
+  }
   return {.bytes = Bytes(kept),
           .recorded = false,
-          .held = Backwards(model, setting, fates, kept).held(left)};
+          .held = Backwards(model, setting, fates, kept).held(left),
+          .by = largest(by, kept)};
 }
 
 }  // namespace ddpsim

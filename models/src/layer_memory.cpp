@@ -1,5 +1,7 @@
 #include "layer_memory.hpp"
 
+#include <algorithm>
+
 namespace ddpsim {
 namespace {
 
@@ -13,7 +15,13 @@ std::int64_t kept_output(const Layer& layer, Precision precision) {
   return layer.kept_by_autocast.value_or(layer.kept * (layer.single_precision ? kSingle : kHalf));
 }
 
-/// What one sample adds where scaled_dot_product_attention runs as single kernels
+/// Bytes up to more than any GPU has, so that sums over layers fit into 63 bits.
+std::int64_t bounded(double bytes) {
+  constexpr auto kMost = static_cast<double>(std::int64_t{1} << 46);
+  return static_cast<std::int64_t>(std::min(bytes, kMost));
+}
+
+/// What the batch adds where scaled_dot_product_attention runs as single kernels
 /// (_scaled_dot_product_attention_math): the softmax stays, and so do scaled queries and repeated
 /// keys and values. Its backward also holds gradients of softmax and scores. They are fp32.
 struct Unfused {
@@ -21,11 +29,13 @@ struct Unfused {
   std::int64_t working = 0;
 };
 
-Unfused unfused_attention(const FusedAttention& attention) {
-  const std::int64_t scores = attention.heads * attention.queries * attention.keys;
-  const std::int64_t repeated =
-      2 * (attention.heads - attention.key_heads) * attention.keys * attention.features;
-  return {.kept = (scores + repeated) * kSingle, .working = 2 * scores * kSingle};
+Unfused unfused_attention(const FusedAttention& attention, std::int64_t batch) {
+  const auto rows = static_cast<double>(batch) * static_cast<double>(attention.keys) * kSingle;
+  const double scores =
+      rows * static_cast<double>(attention.heads) * static_cast<double>(attention.queries);
+  const double repeated = rows * 2 * static_cast<double>(attention.heads - attention.key_heads) *
+                          static_cast<double>(attention.features);
+  return {.kept = bounded(scores + repeated), .working = bounded(2 * scores)};
 }
 
 }  // namespace
@@ -39,15 +49,15 @@ LayerBytes layer_bytes(const Layer& layer, const ComputeSetting& setting, LayerF
     inputs += layer.product->groups * layer.product->in * layer.product->out;
   if (!layer.data_gradient || !layer.passes_on || layer.kind == LayerKind::embedding) inputs = 0;
   const Unfused attention = layer.fused && !runs_fused(*layer.fused, setting)
-                                ? unfused_attention(*layer.fused)
+                                ? unfused_attention(*layer.fused, setting.batch)
                                 : Unfused();
-  const std::int64_t masks = (layer.kept_bytes + attention.kept) * setting.batch;
+  const std::int64_t masks = layer.kept_bytes * setting.batch + attention.kept;
   const bool cast = casts_weights(precision) && layer.product && layer.reached;
   LayerBytes bytes = {.output = kept_output(layer, precision) * setting.batch,
                       .own = masks + (cast ? kHalf * layer.weights : 0),
                       .given = layer.outputs * element * setting.batch,
                       .gives = inputs * element * setting.batch,
-                      .working = attention.working * setting.batch};
+                      .working = attention.working};
   if (fate == LayerFate::kept) bytes.stored = bytes.output + bytes.own;
   if (fate == LayerFate::saved) bytes.stored = bytes.given + masks;
   return bytes;

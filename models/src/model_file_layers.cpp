@@ -118,12 +118,17 @@ Product read_product(const Cursor& cursor, TracedSizes& sizes) {
 
 FusedAttention read_fused(const Cursor& cursor) {
   const Object object = cursor.object(fused_type());
-  return {.heads = needed_length(object, "heads"),
-          .features = needed_length(object, "features"),
-          .queries = needed_length(object, "queries"),
-          .keys = needed_length(object, "keys"),
-          .key_heads = length_of(object, "key_heads", 0),
-          .causal = flag_of(object, "causal", false)};
+  const FusedAttention fused{.heads = needed_length(object, "heads"),
+                             .features = needed_length(object, "features"),
+                             .queries = needed_length(object, "queries"),
+                             .keys = needed_length(object, "keys"),
+                             .key_heads = length_of(object, "key_heads", 0),
+                             .causal = flag_of(object, "causal", false)};
+  if (fused.key_heads > 0 && fused.heads % fused.key_heads != 0)
+    object.required("key_heads")
+        .fail(fmt::format("{} heads cannot share {} heads of keys", fused.heads, fused.key_heads),
+              kTraceAgain);
+  return fused;
 }
 
 std::optional<std::int64_t> stated_size(const Object& object, const char* key) {

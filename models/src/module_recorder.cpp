@@ -187,6 +187,7 @@ void ModuleRecorder::layer_norm(const std::string& name, bool bias,
   // Reads x and dy for dx, and again for the weights.
   layer.backward_elements = 5 * activation_.elements();
   layer.single_precision = true;
+  layer.kept_by_autocast = cast_for_a_product();
 }
 
 void ModuleRecorder::rms_norm(const std::string& name) {
@@ -207,6 +208,7 @@ void ModuleRecorder::rms_norm(const std::string& name, const std::vector<std::in
   // The cast input is kept; so is the output.
   layer.kept_bytes = 4 * activation_.elements();
   layer.single_precision = true;
+  layer.kept_by_autocast = cast_for_a_product();
 }
 
 void ModuleRecorder::linear(const std::string& name, std::int64_t out, bool bias) {
@@ -436,6 +438,20 @@ void ModuleRecorder::used_by(int modules) {
   Layer& layer = model_.layers.back();
   layer.backward_elements += 3 * (modules - 1) * layer.outputs;
   layer.backward_kernels += modules - 1;
+  // Each product casts a copy of its own.
+  if (layer.kept_by_autocast) *layer.kept_by_autocast += (modules - 1) * cast_for_a_product();
+}
+
+std::int64_t ModuleRecorder::cast_for_a_product() const {
+  return element_size(Dtype::float16) * activation_.elements();
+}
+
+void ModuleRecorder::gelu_written_out(const std::string& name) {
+  // Autocast casts the input to fp32 for the cube, and what follows stays fp32. The input itself,
+  // its half, and the cast for the next product have two bytes.
+  model_.layers.back().kept_by_autocast = 0;
+  elementwise(name, {.forward = 18, .backward = 24, .kernels = 8, .kept = 4});
+  model_.layers.back().kept_by_autocast = (4 + 2 + 4 + 4 + 2) * activation_.elements();
 }
 
 void ModuleRecorder::elementwise(const std::string& name, Passes passes) {
@@ -470,6 +486,8 @@ void ModuleRecorder::sums_branches() {
       layer.single_input || std::ranges::any_of(model_.layers, [](const Layer& one) {
         return one.single_precision && one.kind != LayerKind::elementwise;
       });
+  // The sum promotes to the wider type and keeps its result in it.
+  if (layer.single_input) layer.kept_by_autocast = element_size(Dtype::float32) * layer.kept;
 }
 
 void ModuleRecorder::max_pool(const std::string& name, const Window& window) {

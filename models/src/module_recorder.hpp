@@ -205,9 +205,7 @@ class ModuleRecorder {
   void gelu(const std::string& name) { elementwise(name, {.forward = 2, .backward = 3}); }
   /// The tanh approximation as single kernels: cube, two sums, three products, tanh, one more
   /// product.
-  void gelu_written_out(const std::string& name) {
-    elementwise(name, {.forward = 18, .backward = 24, .kernels = 8, .kept = 4});
-  }
+  void gelu_written_out(const std::string& name);
   /// Costs the same as a GELU.
   void silu(const std::string& name) { elementwise(name, {.forward = 2, .backward = 3}); }
   /// Product with another branch. Each factor is the other's gradient.
@@ -225,9 +223,14 @@ class ModuleRecorder {
     sums_branches();
   }
   /// No backward reads the last module's output.
-  void free_output() { model_.layers.back().kept = 0; }
-  /// Softmax, logarithm and mean over the channels of every position.
+  void free_output() {
+    model_.layers.back().kept = 0;
+    model_.layers.back().kept_by_autocast.reset();
+  }
+  /// Softmax, logarithm and mean over the channels of every position. Backward reads the
+  /// logarithms, and not what they were made of.
   void cross_entropy(const std::string& name) {
+    free_output();
     elementwise(name, {.forward = 4, .backward = 3, .single_precision = true});
   }
   void max_pool(const std::string& name, const Window& window);
@@ -257,6 +260,8 @@ class ModuleRecorder {
   /// Whether the last layer reads the model's input, whose gradient is not needed.
   bool reads_input() const { return model_.layers.size() - 1 == input_begins_; }
   Product product_to(std::int64_t out) const;
+  /// Bytes of the copy of the activation that autocast makes for a product.
+  std::int64_t cast_for_a_product() const;
   void addmm(const std::string& name, std::vector<std::int64_t> weight_shape, std::int64_t out,
              bool bias);
   void product_by(const std::string& name, std::size_t weight, std::optional<std::size_t> bias,

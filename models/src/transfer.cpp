@@ -215,6 +215,7 @@ void rescale_activations(Workload& workload, const Transfer& transfer) {
   };
   Activations& activations = *workload.activations;
   activations.bytes = rescaled(activations.bytes);
+  for (KeptBy& one : activations.by) one.bytes = rescaled(one.bytes);
   const std::vector<ReadyEvent>& ready = workload.backward->ready;
   for (std::size_t k = 0; k < activations.held.size(); ++k) {
     Bytes gradient;

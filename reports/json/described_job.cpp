@@ -1,6 +1,7 @@
 #include "described_job.hpp"
 
 #include "ddpsim/sim/step/compute_speed.hpp"
+#include "ddpsim/traces/described_kept_by.hpp"
 #include "job_words.hpp"
 
 namespace ddpsim {
@@ -124,6 +125,28 @@ const Described<PeakMemory>& described_parts() {
   return described;
 }
 
+/// A moment beside the peak that it belongs to, which knows what the allocator adds.
+const Described<MemoryMoment>& described_moment() {
+  static const auto described =
+      Described<MemoryMoment>("MemoryMoment", "the largest memory within a part of the step",
+                              Layout::line)
+          .word("at", &MemoryMoment::at, all_up_to(PeakMoment::averaging),
+                "the part of the step; `forward` is its end")
+          .integer(
+              "tensors_bytes", [](const MemoryMoment& of) { return of.parts.known(); },
+              "bytes of all tensors, before the allocator rounds them up")
+          .integer(
+              "activations_bytes", [](const MemoryMoment& of) { return of.parts.activations; },
+              "bytes of activations and of their gradients; null if not known")
+          .integer(
+              "gradients_bytes", [](const MemoryMoment& of) { return of.parts.gradients; },
+              "bytes of gradients outside the buckets")
+          .integer(
+              "temporaries_bytes", [](const MemoryMoment& of) { return of.parts.temporaries; },
+              "bytes of the optimizer's temporaries");
+  return described;
+}
+
 }  // namespace
 
 const Described<ReportContext>& described_versions() {
@@ -212,6 +235,18 @@ const Described<PeakMemory>& described_memory() {
           .object(
               "parts", [](const PeakMemory& of) -> const auto& { return of; }, described_parts(),
               "the parts of the peak; those that are known add up to at_least_bytes")
+          .list("moments", &PeakMemory::moments, described_moment(),
+                "memory over the step, in its order")
+          .list(
+              "activations_by",
+              [](const PeakMemory& of) {
+                return of.activations && !of.activations->by.empty() ? &of.activations->by
+                                                                     : nullptr;
+              },
+              described_kept_by(),
+              "who keeps one per cent of the activations and more at the end of forward, the "
+              "largest first. Only if they are computed from the model's layers",
+              Absent::left_out)
           .integer("host_bytes", if_positive(&PeakMemory::host),
                    "bytes of a rank in its host's memory, which the peak does not include. Only if "
                    "a scheme keeps shards there",

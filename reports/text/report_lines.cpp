@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,8 @@ namespace {
 
 std::string when(PeakMoment moment) {
   switch (moment) {
+    case PeakMoment::forward:
+      return "in forward";
     case PeakMoment::backward:
       return "in backward";
     case PeakMoment::optimizer:
@@ -131,6 +134,19 @@ std::string memory_line(const std::optional<PeakMemory>& memory, const TerminalS
         kWorthNaming * static_cast<double>(peak.total().count()))
       continue;
     text += fmt::format("{}{} {}", separator, name, rounded_size_text(bytes));
+    separator = ", ";
+  }
+  return wrapped(text + '.', style.width, kIndent);
+}
+
+std::string activations_line(const std::optional<PeakMemory>& memory, const TerminalStyle& style) {
+  if (!memory || !memory->activations || memory->activations->by.empty()) return "";
+  constexpr std::size_t kNamed = 6;
+  std::string text =
+      fmt::format("Activations after forward: {}", rounded_size_text(memory->activations->bytes));
+  const char* separator = ": ";
+  for (const KeptBy& one : memory->activations->by | std::views::take(kNamed)) {
+    text += fmt::format("{}{} {}", separator, one.name, rounded_size_text(one.bytes));
     separator = ", ";
   }
   return wrapped(text + '.', style.width, kIndent);

@@ -16,6 +16,8 @@ std::string setting_line(const std::string& setting, const TerminalStyle& style)
 
 /// Peak memory of a rank and its parts, the largest first.
 std::string memory_line(const std::optional<PeakMemory>& memory, const TerminalStyle& style);
+/// Which modules keep most of the activations; empty if unknown.
+std::string activations_line(const std::optional<PeakMemory>& memory, const TerminalStyle& style);
 
 /// The measured step beside its replay, and what would explain the difference. The line begins with
 /// `of`.

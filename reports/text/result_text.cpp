@@ -194,6 +194,7 @@ std::string result_text(const SimulateReport& report, const TerminalStyle& style
   page.add(Weight::evidence, next_measurement(trust.confidence, style));
   page.add(Weight::evidence, setting_line(setting_text(context), style));
   page.add(Weight::detail, memory_line(report.memory, style));
+  page.add(Weight::detail, activations_line(report.memory, style));
   if (report.elastic) {
     page.add(Weight::answer, after_blank(elastic_table(*report.elastic, style)));
     page.add(Weight::answer, elastic_lines(*report.elastic, style));

@@ -36,6 +36,8 @@ Bytes MemoryParts::known() const {
 
 std::string_view name_of(PeakMoment moment) {
   switch (moment) {
+    case PeakMoment::forward:
+      return "forward";
     case PeakMoment::backward:
       return "backward";
     case PeakMoment::optimizer:
@@ -52,7 +54,10 @@ PeakMemory peak_memory(const Job& job) {
   const KeptInMemory kept = scheme_rules(job).kept_in_memory(job);
   PeakMemory peak = std::visit([&](const auto& of) { return peak_of(job, of); }, kept);
   peak.activations = job.workload().activations;
-  if (!peak.activations) peak.parts.activations.reset();
+  if (!peak.activations) {
+    peak.parts.activations.reset();
+    for (MemoryMoment& moment : peak.moments) moment.parts.activations.reset();
+  }
   peak.optimizer = job.options().optimizer;
   peak.nccl = buffers_of_communicators(job);
   return peak;

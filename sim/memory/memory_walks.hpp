@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "ddpsim/sim/memory/memory.hpp"
 #include "kept_in_memory.hpp"
@@ -24,17 +26,27 @@ class Highest {
     const Bytes known = parts.known();
     most_beside_ = std::max(most_beside_, beside);
     most_computing_ = std::max(most_computing_, known - beside);
+    note(parts, at);
     if (seen_ && known <= parts_.known()) return;
     seen_ = true;
     parts_ = parts;
     at_ = at;
   }
-  PeakMemory take() const { return {.at = at_, .parts = parts_}; }
+  /// Only for the list of moments. Backward begins with what forward leaves, so the end of forward
+  /// is no peak.
+  void note(const MemoryParts& parts, PeakMoment at) {
+    if (moments_.empty() || moments_.back().at != at)
+      moments_.push_back({.at = at, .parts = parts});
+    else if (parts.known() > moments_.back().parts.known())
+      moments_.back().parts = parts;
+  }
+  PeakMemory take() && { return {.at = at_, .parts = parts_, .moments = std::move(moments_)}; }
   /// Memory beyond the largest moment, because streams do not lend each other what they free.
   Bytes apart() const { return most_computing_ + most_beside_ - parts_.known(); }
 
  private:
   bool seen_ = false;
+  std::vector<MemoryMoment> moments_;
   MemoryParts parts_;
   PeakMoment at_ = PeakMoment::backward;
   Bytes most_beside_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "ddpsim/sim/step/bucket_assignment.hpp"
@@ -35,13 +36,13 @@ class ReducerMemory {
   }
 
   PeakMemory peak() const {
-    const MemoryParts candidates[] = {backward(), optimizer(), rebuild(), averaging()};
-    constexpr PeakMoment kMoments[] = {PeakMoment::backward, PeakMoment::optimizer,
-                                       PeakMoment::rebuild, PeakMoment::averaging};
-    std::size_t most = 0;
-    for (std::size_t i = 1; i < std::size(candidates); ++i)
-      if (candidates[i].known() > candidates[most].known()) most = i;
-    PeakMemory peak{.at = kMoments[most], .parts = candidates[most]};
+    Highest highest;
+    highest.note(forward(), PeakMoment::forward);
+    highest.see(backward(), PeakMoment::backward);
+    highest.see(optimizer(), PeakMoment::optimizer);
+    if (keeps_gradients_) highest.see(rebuild(), PeakMoment::rebuild);
+    if (flat_.bytes > Bytes()) highest.see(averaging(), PeakMoment::averaging);
+    PeakMemory peak = std::move(highest).take();
     peak.rounding = allocator_.rounding();
     peak.segments = allocator_.segments();
     return peak;
@@ -134,10 +135,18 @@ class ReducerMemory {
     return {.before = accumulated && !keeps_gradients_ ? gradient : Bytes(), .after = {}};
   }
 
-  MemoryParts backward() const {
+  /// With the gradients of earlier micro-batches, or of the last step.
+  MemoryParts forward() const {
     MemoryParts now = always_;
+    now.activations = activations_.kept();
+    for (const std::size_t parameter : written())
+      now.gradients += outside_buckets(parameter).before;
+    return now;
+  }
+
+  MemoryParts backward() const {
+    MemoryParts now = forward();
     const std::vector<std::size_t> order = written();
-    for (const std::size_t parameter : order) now.gradients += outside_buckets(parameter).before;
     MemoryParts most = now;
     std::vector<std::size_t> pending;
     for (const Bucket& bucket : buckets_) pending.push_back(bucket.parameters.size());
@@ -239,7 +248,6 @@ class ReducerMemory {
   MemoryParts rebuild() const {
     MemoryParts now = always_;
     now.activations = activations_.left();
-    if (!keeps_gradients_) return now;
     now.gradients = all_gradients();
     if (views_ && bucket_limits(job_.options().ddp(), job_.options().torch).rebuilt_from)
       now.buckets += always_.buckets;
@@ -248,7 +256,6 @@ class ReducerMemory {
 
   MemoryParts averaging() const {
     MemoryParts now = always_;
-    if (flat_.bytes == Bytes()) return now;
     now.activations = activations_.left();
     now.gradients = all_gradients();
     now.hook += flat_.bytes;

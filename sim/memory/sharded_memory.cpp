@@ -49,11 +49,12 @@ class ShardedMemory {
   PeakMemory peak() {
     backward();
     if (!kept_.offloads) optimizer();
-    PeakMemory peak = highest_.take();
+    const Bytes apart = highest_.apart();
+    PeakMemory peak = std::move(highest_).take();
     peak.host = host_;
     peak.rounding = allocator_.rounding();
     peak.segments = allocator_.segments();
-    if (!on_host(job_)) peak.segments += highest_.apart() + pending();
+    if (!on_host(job_)) peak.segments += apart + pending();
     return peak;
   }
 
@@ -120,6 +121,8 @@ class ShardedMemory {
     };
     for (std::size_t u = 0; u < kept_.units.size(); ++u)
       if (!kept_.freed_after_forward[u]) gather(u);
+    now.activations = activations_.kept();
+    highest_.note(now, PeakMoment::forward);
     std::size_t next = 0;
     for (std::size_t k = 0; k < workload_.backward->ready.size(); ++k) {
       for (; next < hooks.size() && hooks[next].gradient == k && hooks[next].share < 1; ++next) {

@@ -1,6 +1,8 @@
 // Tracks schemes that keep whole parameters and gradients, with or without buffers of their own,
 // through a step.
 
+#include <utility>
+
 #include "memory_parts.hpp"
 #include "memory_walks.hpp"
 
@@ -31,6 +33,8 @@ PeakMemory peak_of(const Job& job, const WholeTensors& kept) {
   allocator.allocate(kept.between_averages);
   Highest highest;
   MemoryParts now = always;
+  now.activations = activations.kept();
+  highest.note(now, PeakMoment::forward);
   for (std::size_t k = 0; k < workload.backward->ready.size(); ++k) {
     now.gradients += job.gradients()[workload.backward->ready[k].parameter];
     now.activations = activations.held(k);
@@ -47,7 +51,7 @@ PeakMemory peak_of(const Job& job, const WholeTensors& kept) {
   now.hook = kept.averaged;
   now.temporaries = kept.widened;
   if (kept.averaged > Bytes()) highest.see(now, PeakMoment::averaging);
-  PeakMemory peak = highest.take();
+  PeakMemory peak = std::move(highest).take();
   peak.rounding = allocator.rounding();
   peak.segments = allocator.segments();
   return peak;
@@ -64,6 +68,8 @@ PeakMemory peak_of(const Job& job, const MixedPrecision& kept) {
   for (const BufferGroup& group : workload.buffers) always.buffers += group.bytes;
   Highest highest;
   MemoryParts now = always;
+  now.activations = activations.kept();
+  highest.note(now, PeakMoment::forward);
   for (std::size_t k = 0; k < workload.backward->ready.size(); ++k) {
     const Parameter& parameter = workload.parameters[workload.backward->ready[k].parameter];
     const Bytes gradient(parameter.ignored ? 0 : elements_of(parameter) * kept.element_size);
@@ -78,7 +84,7 @@ PeakMemory peak_of(const Job& job, const MixedPrecision& kept) {
   now.temporaries = kept.stepped;
   now.buckets = kept.keeps_gradients ? Bytes() : now.buckets;
   highest.see(now, PeakMoment::optimizer);
-  PeakMemory peak = highest.take();
+  PeakMemory peak = std::move(highest).take();
   peak.host = kept.host;
   return peak;
 }

@@ -50,6 +50,8 @@ class HeldActivations {
 
   /// Whether they are known entry by entry. Otherwise an equal share is freed with each entry.
   bool known() const { return workload_.activations && !workload_.activations->held.empty(); }
+  /// At the end of forward.
+  Bytes kept() const { return workload_.activations ? workload_.activations->bytes : Bytes(); }
   /// Peak up to entry `k` of the gradients written.
   Bytes held(std::size_t k) const;
   /// What is left after backward.

@@ -418,9 +418,13 @@ def estimates(ddpsim, gpu, rows):
         return predicted(row, "--launch-cost", "0us")["alone_us"]
 
     def memory(row):
-        """The predicted memory. Without DDP there are no buckets."""
+        """The predicted memory of tensors. Without DDP there are no buckets."""
         found = predicted(row)["memory"]
-        return found["peak_bytes"] - (found["parts"]["buckets_bytes"] if row["wrapper"] == "none" else 0)
+        return found["allocated_bytes"] - (found["parts"]["buckets_bytes"] if row["wrapper"] == "none" else 0)
+
+    def measured_memory(row):
+        """Without what earlier models left."""
+        return row["peak_memory_bytes"] - row["allocated_before_bytes"]
 
     def same_model(row):
         """Whether the estimate has the same parameters as the trained model."""
@@ -450,7 +454,7 @@ def estimates(ddpsim, gpu, rows):
                 f"{percent(stated['alone_us'], step):+.0f}",
                 f"{ms(row['gpu_busy_us'])} / {ms(gpu_time(row))}",
                 f"{percent(gpu_time(row), row['gpu_busy_us']):+.0f}",
-                f"{row['peak_memory_bytes'] / 1e9:.2f} / {memory(row) / 1e9:.2f}",
+                f"{measured_memory(row) / 1e9:.2f} / {memory(row) / 1e9:.2f}",
                 f"{median(row, 'host_us') / row['launches']:.0f}",
             )
         )
@@ -533,12 +537,12 @@ def estimates(ddpsim, gpu, rows):
         [percent(gpu_time(row), row["gpu_busy_us"]) for row in full],
         constant_share(gpu, full, lambda row: row["gpu_busy_us"]),
     )
-    line("memory, full batches", full, [percent(memory(row), row["peak_memory_bytes"]) for row in full])
+    line("memory, full batches", full, [percent(memory(row), measured_memory(row)) for row in full])
     line("busy, other head", other, [percent(gpu_time(row), row["gpu_busy_us"]) for row in other])
     line(
         "memory, other head",
         [row for row in other if row["form"] != "launch_bound"],
-        [percent(memory(row), row["peak_memory_bytes"]) for row in other if row["form"] != "launch_bound"],
+        [percent(memory(row), measured_memory(row)) for row in other if row["form"] != "launch_bound"],
     )
     print(
         "Memory of launch-bound batches is not compared: they ran behind the wrappers, whose models were not all freed.  "

@@ -150,8 +150,8 @@ class Traces(unittest.TestCase):
         self.assertIn("call train() on it", facts("evaluated")["provenance"]["model_note"])
 
     def test_a_note_says_that_outputs_without_a_loss_are_summed(self):
-        self.assertIn("pass loss=FUNCTION", facts("recurrent")["provenance"]["trace_note"])
-        self.assertNotIn("trace_note", facts("words")["provenance"])
+        self.assertIn("pass loss=FUNCTION", facts("recurrent")["provenance"]["model_note"])
+        self.assertNotIn("model_note", facts("words")["provenance"])
 
 
 class Mistakes(unittest.TestCase):

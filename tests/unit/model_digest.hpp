@@ -36,14 +36,16 @@ inline void add_layer(Digest& digest, const Layer& layer) {
   digest.numbers(layer.kind, layer.weights, layer.inputs, layer.outputs, layer.sums_branches,
                  layer.forward_elements, layer.backward_elements, layer.forward_kernels,
                  layer.backward_kernels, layer.kept, layer.kept_bytes, layer.data_gradient,
-                 layer.reached, layer.passes_on, layer.trains, layer.single_precision);
+                 layer.reached, layer.passes_on, layer.trains, layer.single_precision,
+                 layer.kept_by_autocast.value_or(-1), layer.kept_by_half.value_or(-1));
   for (const std::size_t index : layer.parameters) digest.numbers(index);
   if (const auto& product = layer.product)
     digest.numbers(product->groups, product->in, product->out, product->kernel.height,
                    product->kernel.width, product->stride, product->positions_in,
                    product->out_height, product->out_width);
   if (const auto& fused = layer.fused)
-    digest.numbers(fused->heads, fused->features, fused->queries, fused->keys, fused->causal);
+    digest.numbers(fused->heads, fused->features, fused->queries, fused->keys, fused->key_heads,
+                   fused->causal);
 }
 
 inline std::string digest_of(const Model& model) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "ddpsim/traces/described_kept_by.hpp"
 #include "ddpsim/traces/workload_file.hpp"
 #include "described_recording.hpp"
 
@@ -94,6 +95,15 @@ const Described<BufferGroup>& described_buffer() {
   return described;
 }
 
+const Described<KeptBy>& described_kept_by() {
+  static const auto described =
+      Described<KeptBy>("KeptBy", "what modules of the same path keep", Layout::line)
+          .text("name", &KeptBy::name,
+                "path of the modules or operators; `*` stands for the number of a block")
+          .integer("bytes", &KeptBy::bytes, "bytes that they keep together");
+  return described;
+}
+
 const Described<Activations>& described_activations() {
   static const auto described =
       Described<Activations>("Activations",
@@ -110,7 +120,10 @@ const Described<Activations>& described_activations() {
                     "largest memory of activations and gradients up to each entry of `ready`, "
                     "including its own gradient. Then after the last entry, and after backward has "
                     "returned. Default: an equal share leaves with each gradient",
-                    Absent::left_out);
+                    Absent::left_out)
+          .list("by", unless_empty(&Activations::by), described_kept_by(),
+                "who keeps one per cent of `bytes` and more, the largest first; default: not known",
+                Absent::left_out);
   return described;
 }
 

@@ -18,6 +18,7 @@
 #include "ddpsim/formats/decoder.hpp"
 #include "ddpsim/formats/quote.hpp"
 #include "ddpsim/sim/values/versions.hpp"
+#include "ddpsim/traces/described_kept_by.hpp"
 #include "ddpsim/traces/workload_file.hpp"
 #include "described_workload.hpp"
 #include "rank_checks.hpp"
@@ -281,6 +282,12 @@ void WorkloadReader::read_activations(const Cursor& cursor) {
                       gradients));
     for (const Cursor& entry : entries) activations.held.emplace_back(entry.integer(0, kMost));
   }
+  if (const auto by = object.optional("by"))
+    for (const Cursor& entry : by->array()) {
+      const Object one = entry.object(described_kept_by().type());
+      activations.by.push_back({.name = one.required("name").string(),
+                                .bytes = Bytes(one.required("bytes").integer(0, kMost))});
+    }
   workload_.activations = activations;
 }
 

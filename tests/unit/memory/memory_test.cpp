@@ -163,6 +163,21 @@ TEST_CASE("memory: the state that optimizers keep") {
   CHECK(state(Optimizer::sgd, true, Dtype::float16) == 24);
 }
 
+TEST_CASE("memory: its moments over a step") {
+  const PeakMemory memory = peak([](MemoryJob& setting) {
+    setting.options.optimizer.kind = Optimizer::adam;
+    setting.activations->bytes = Bytes(4 * small::kMiB);
+  });
+  REQUIRE(memory.moments.size() == 3);
+  CHECK(memory.moments[0].at == PeakMoment::forward);
+  CHECK(memory.moments[1].at == PeakMoment::backward);
+  CHECK(memory.moments[2].at == PeakMoment::optimizer);
+  // Parameters, buckets and two states, then activations; no gradient exists yet.
+  CHECK(in_mib(memory.moments[0].parts.known()) == 4 * 24 + 4);
+  CHECK(memory.moments[2].parts.known() == memory.parts.known());
+  CHECK(memory.at == PeakMoment::optimizer);
+}
+
 TEST_CASE("memory: a compression hook keeps half of every full bucket") {
   const PeakMemory memory = peak([](MemoryJob& setting) {
     setting.options.ddp_to_set().comm_hook = CommHook::fp16_compress;

@@ -82,6 +82,42 @@ TEST_CASE("kept activations: the part that does not scale with samples is the ca
   }
 }
 
+TEST_CASE("kept activations: heads that share keys have no fused kernel in fp32") {
+  Layer layer{.name = "attention", .kind = LayerKind::attention};
+  layer.fused = FusedAttention{
+      .heads = 8, .features = 4, .queries = 16, .keys = 16, .key_heads = 2, .causal = true};
+  Model model;
+  model.layers = {layer};
+  const std::int64_t scores = 8 * 16 * 16;
+  const std::int64_t repeated = 2 * (8 - 2) * 16 * 4;
+  CHECK(kept(model, Precision::fp32, 3) == 3 * 4 * (scores + repeated));
+  // Flash takes them in 16 bits from sm_80 on, but GPUs in this test have none.
+  CHECK(kept(model, Precision::bf16, 3) == kept(model, Precision::fp32, 3));
+  GpuModel ampere;
+  ampere.compute_capability = 80;
+  CHECK(kept_activations(model, {.gpu = ampere, .precision = Precision::bf16, .batch = 3}).bytes ==
+        Bytes());
+  model.layers[0].fused->key_heads = 8;
+  CHECK(kept(model, Precision::fp32, 3) == 0);
+}
+
+TEST_CASE("kept activations: what a trace states for autocast and for bfloat16 goes first") {
+  Model model;
+  model.layers = {{.name = "h.0.act:pow", .kept = 10}, {.name = "h.1.act:pow", .kept = 10}};
+  for (Layer& layer : model.layers) {
+    layer.kept_by_autocast = 60;
+    layer.kept_by_half = 30;
+  }
+  const auto of = [&](Precision precision) {
+    return kept_activations(model, {.gpu = {}, .precision = precision, .batch = 2});
+  };
+  CHECK(of(Precision::fp32).bytes == Bytes(2 * 2 * 40));
+  CHECK(of(Precision::amp).bytes == Bytes(2 * 2 * 60));
+  CHECK(of(Precision::bf16_true).bytes == Bytes(2 * 2 * 30));
+  // Blocks of the same kind count together.
+  CHECK(of(Precision::amp).by == std::vector<KeptBy>{{.name = "h.*.act:pow", .bytes = Bytes(240)}});
+}
+
 TEST_CASE("kept activations: compared with two traces with profile_memory") {
   const std::filesystem::path folder = files::shared_file("data/traces");
   if (!std::filesystem::exists(folder / "index.json")) {

@@ -28,9 +28,11 @@ std::string product_text(const Product& product) {
 }
 
 std::string fused_text(const FusedAttention& fused) {
+  const std::string shared =
+      fused.key_heads > 0 ? fmt::format(R"("key_heads":{},)", fused.key_heads) : "";
   return fmt::format(
-      R"(,"attention":{{"heads":{},"features":{},"queries":{},"keys":{},"causal":{}}})",
-      fused.heads, fused.features, fused.queries, fused.keys, fused.causal);
+      R"(,"attention":{{"heads":{},"features":{},"queries":{},"keys":{},{}"causal":{}}})",
+      fused.heads, fused.features, fused.queries, fused.keys, shared, fused.causal);
 }
 
 std::string layer_text(const Layer& layer) {
@@ -46,6 +48,9 @@ std::string layer_text(const Layer& layer) {
       R"(,"sums_branches":{},"data_gradient":{},"reached":{},"trains":{},"single_precision":{},"single_input":{},"channels_last":{})",
       layer.sums_branches, layer.data_gradient, layer.reached, layer.trains, layer.single_precision,
       layer.single_input, layer.channels_last);
+  if (layer.kept_by_autocast)
+    text += fmt::format(R"(,"kept_autocast_bytes":{})", *layer.kept_by_autocast);
+  if (layer.kept_by_half) text += fmt::format(R"(,"kept_half_bytes":{})", *layer.kept_by_half);
   if (layer.product) text += product_text(*layer.product);
   if (layer.fused) text += fused_text(*layer.fused);
   return text + "}";
@@ -182,6 +187,8 @@ TEST_CASE("model file: a bad file gets one message with place and remedy") {
       {small_trace(R"(,"sizes":1)"), "m.json:/layers/0/sizes"},
       {small_trace(R"(,"inputs":-1)"), "m.json:/layers/0/inputs"},
       {small_trace(R"(,"kept_elements":1000000000001)"), "m.json:/layers/0/kept_elements"},
+      {small_trace(R"(,"attention":{"heads":8,"features":1,"queries":1,"keys":1,"key_heads":3})"),
+       "m.json:/layers/0/attention/key_heads: 8 heads cannot share 3 heads of keys"},
       {small_trace("", R"(,"blocks":[{"first":0,"last":3}])"), "m.json:/blocks/0/last"},
       {small_trace("", R"(,"blocks":[{"first":1,"last":2},{"first":1,"last":2}])"),
        "m.json:/blocks/1/first"},

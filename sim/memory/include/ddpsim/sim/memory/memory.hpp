@@ -46,6 +46,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "ddpsim/sim/collectives/job.hpp"
 
@@ -67,9 +68,16 @@ struct MemoryParts {
   Bytes known() const;  ///< sum of all known parts
 };
 
-enum class PeakMoment { backward, optimizer, rebuild, averaging };
-/// "backward", "optimizer", "rebuild", "averaging".
+/// `forward` is its end.
+enum class PeakMoment { forward, backward, optimizer, rebuild, averaging };
+/// "forward", "backward", "optimizer", "rebuild", "averaging".
 std::string_view name_of(PeakMoment moment);
+
+/// The largest memory within a part of the step.
+struct MemoryMoment {
+  PeakMoment at = PeakMoment::forward;
+  MemoryParts parts;
+};
 
 struct PeakMemory {
   PeakMoment at = PeakMoment::backward;
@@ -89,6 +97,8 @@ struct PeakMemory {
   Bytes nccl;
   /// Memory of the host, if a scheme keeps shards there; not part of `total`.
   Bytes host;
+  /// In the order of the step. The largest is the peak.
+  std::vector<MemoryMoment> moments;
   std::optional<Activations> activations;  ///< at the end of forward; absent if unknown
   OptimizerSetting optimizer;
 

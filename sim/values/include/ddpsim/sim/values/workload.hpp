@@ -147,6 +147,13 @@ struct BufferGroup {
   std::int64_t tensors = 1;
 };
 
+/// What modules of the same path keep, where "*" stands for the number of a block.
+struct KeptBy {
+  std::string name;  ///< "transformer.h.*.mlp.act:tanh"
+  Bytes bytes;
+  bool operator==(const KeptBy&) const = default;
+};
+
 /// What a rank holds at the end of forward because backward reads it. Parameters and buffers are
 /// not included.
 struct Activations {
@@ -158,6 +165,8 @@ struct Activations {
   /// more follow: the peak after the last entry, and what is left when backward has returned.
   /// Empty: not known.
   std::vector<Bytes> held;
+  /// Who keeps one per cent of `bytes` and more, the largest first. Empty: not known.
+  std::vector<KeptBy> by;
   bool operator==(const Activations&) const = default;
 };
 
