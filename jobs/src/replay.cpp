@@ -12,8 +12,9 @@ Job replay_current(BuiltJob& built, const Job& steady) {
   Trust& trust = built.trust;
   if (!built.measured_step) return steady;
   require_possible(*built.measured_step, steady, built.provenance.workload_source);
-  trust.replay = Replay{built.measured_step->median, simulate_times(steady).iteration,
-                        built.measured_step->spread, built.measured_step->source};
+  const StepTimes times = simulate_times(steady);
+  trust.replay = Replay{built.measured_step->median, times.iteration, built.measured_step->spread,
+                        built.measured_step->source, most_apart(steady, times)};
   trust.correction = correct(steady, trust.replay);
   if (!trust.correction) trust.warnings.overturn(contradiction(*trust.replay));
   return trust.correction ? explained(steady, trust.correction->all_compute) : steady;

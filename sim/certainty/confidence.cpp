@@ -233,6 +233,15 @@ LossInterval loss_interval(LossCause cause, const Loss& loss, const Confidence& 
   return {may_gain(cause) ? low : std::max(low, std::min(time, Duration())), time + spread.high};
 }
 
+double most_apart(const Job& job, const StepTimes& predicted) {
+  constexpr double kAnotherJob = 2;
+  const std::optional<Launches>& launches = job.workload().launches;
+  const bool assumed =
+      launches && launch_cost(*launches, job.options()).from == LaunchCostFrom::assumed;
+  const bool host_matters = predicted.host && predicted.host->scaled(2) > predicted.iteration;
+  return assumed && host_matters ? kAnotherJob * kHostKernelRange.second : kAnotherJob;
+}
+
 Confidence assess(const Job& job, const StepTimes& predicted, const std::optional<Replay>& replay,
                   const std::optional<StepTimes>& otherwise, int threads) {
   std::optional<Bounds> beside;

@@ -19,8 +19,8 @@ namespace {
 
 /// Makes the job's step the measured one.
 void correct_by(const MeasuredStep& measured, const Job& job, ComparedJob& compared) {
-  compared.replay =
-      Replay{measured.median, compared.times.iteration, measured.spread, measured.source};
+  compared.replay = Replay{measured.median, compared.times.iteration, measured.spread,
+                           measured.source, most_apart(job, compared.times)};
   compared.correction = correct(job, compared.replay);
   if (!compared.correction) return;
   compared.times = compared.correction->all_compute.times;

@@ -120,16 +120,23 @@ struct Replay {
   Duration predicted;
   std::optional<MeasuredSpread> spread = {};  ///< of the measured steps
   std::string source = {};                    ///< which value was measured, for people
+  double most_apart = 2;                      ///< factor (most_apart)
   Duration residual() const { return measured - predicted; }
   /// Distance between the measured and the predicted step, in either direction.
   Duration missed() const { return std::max(residual(), -residual()); }
   double missed_share() const { return missed() / measured; }
   /// Whether at most 5 % of the measured step is unexplained.
   bool reproduced() const { return missed_share() <= 0.05; }
-  /// Whether the prediction is more than twice or less than half of the measured step. Then another
-  /// job was recorded, or a unit is wrong.
-  bool contradicted() const { return predicted > 2 * measured || 2 * predicted < measured; }
+  /// Whether the prediction is too far from the measured step. Then another job was recorded, or a
+  /// unit is wrong.
+  bool contradicted() const {
+    return predicted > measured.scaled(most_apart) || predicted.scaled(most_apart) < measured;
+  }
 };
+
+/// Factor between predicted and measured step from which they belong to different jobs. It is two,
+/// and more if the host's assumed launches take half of the step or longer, because hosts differ.
+double most_apart(const Job& job, const StepTimes& predicted);
 
 /// Confidence in a simulated step; simulates it again with each named source of error at its
 /// bounds. If this job's own step was measured, `predicted` is the corrected step, and only
