@@ -17,7 +17,7 @@ import statistics
 import subprocess
 import sys
 
-from quantile import quantile
+from errors import errors_of, percent
 
 HERE = pathlib.Path(__file__).parent
 ROWS = "ddp-scaling-v100.csv"
@@ -45,15 +45,6 @@ def predicted(ddpsim, row, known):
     if told.returncode:
         sys.exit(f"{' '.join(command)}: {told.stderr}")
     return json.loads(told.stdout)
-
-
-def percent(predicted_ms, measured_ms):
-    return 100 * (predicted_ms / measured_ms - 1)
-
-
-def errors_of(values):
-    sizes = [abs(value) for value in values]
-    return f"median {statistics.median(sizes):.1f} %, p90 {quantile(sizes, 0.9):.1f} %, worst {max(sizes):.1f} %"
 
 
 def main():

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-from quantile import quantile
+from errors import errors_of, percent
 
 MEASURED = pathlib.Path(__file__).resolve().parents[1] / "lab/measured/gpu"
 NODE = "node:1 gpu:{count}x{gpu} nvswitch:450GBps"
@@ -101,15 +101,6 @@ class Ddpsim:
 def median(row, name):
     value = row.get(name)
     return value["median"] if isinstance(value, dict) else value
-
-
-def percent(predicted, measured):
-    return 100 * (predicted / measured - 1)
-
-
-def errors_of(values):
-    sizes = [abs(value) for value in values]
-    return f"median {statistics.median(sizes):.1f} %, p90 {quantile(sizes, 0.9):.1f} %, worst {max(sizes):.1f} %"
 
 
 def ms(microseconds, digits=2):

@@ -11,12 +11,10 @@ import argparse
 import json
 import pathlib
 import re
-import statistics
 import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from quantile import quantile  # noqa: E402
+from errors import errors_of, percent
 
 MEASURED = pathlib.Path(__file__).resolve().parents[1] / "lab" / "measured" / "gpu"
 COUNTED = re.compile(r"(\d+) operators with (\d+) kernels in forward and backward, (\d+) with (\d+) in the optimizer")
@@ -46,11 +44,6 @@ def rows_of(card):
     ]
 
 
-def errors_of(values):
-    sizes = [abs(value) for value in values]
-    return f"median {statistics.median(sizes):.1f} %, p90 {quantile(sizes, 0.9):.1f} %, worst {max(sizes):.1f} %"
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--ddpsim", required=True)
@@ -61,8 +54,8 @@ def main():
         print("| model | form | measured | kernels counted | error % | operators |\n|---|---|---|---|---|---|")
         for row in rows_of(card):
             operators, kernels = counted(given.ddpsim, spec_of(row, "H100"))
-            errors.append(100 * (kernels / row["launches"] - 1))
-            trivial.append(100 * (operators / row["launches"] - 1))
+            errors.append(percent(kernels, row["launches"]))
+            trivial.append(percent(operators, row["launches"]))
             print(
                 f"| {row['model']} | {row['form']} | {row['launches']} | {kernels} | {errors[-1]:+.0f} | {operators} |"
             )
