@@ -69,28 +69,26 @@ LayerLaunches further_launches(const Layer& layer, const ComputeSetting& setting
   return more;
 }
 
-/// What autocast casts: weights and biases, which it does once, activations, and the gradients of
-/// both.
+/// What is cast between fp32 and half precision: weights and biases, which autocast casts once,
+/// activations, and the gradients of both.
 LayerLaunches casts(const Layer& layer, Precision precision) {
-  LayerLaunches all;
-  if (!casts_weights(precision)) return all;
   std::int64_t forward = 0;
   std::int64_t backward = 0;
-  const bool half_product = (layer.product || layer.fused) && !layer.single_precision;
-  if (half_product && layer.kind != LayerKind::attention) {
+  const bool half_product = layer.product && layer.kind != LayerKind::attention &&
+                            !layer.single_precision && casts_weights(precision);
+  if (half_product) {
     const auto parameters = static_cast<std::int64_t>(layer.parameters.size());
     forward += std::max<std::int64_t>(parameters, layer.weights > 0 ? 1 : 0);
     backward += layer.trains ? parameters : 0;
   }
-  if (half_product && layer.single_input) {
+  if (converted_elements(layer, precision) > 0) {
     ++forward;
     backward += layer.data_gradient && layer.passes_on ? 1 : 0;
-  } else if (layer.single_precision && !layer.single_input && layer.kind != LayerKind::embedding) {
-    ++forward;
-    ++backward;
-  } else if (layer.sums_branches && layer.single_input) {
+  } else if (layer.sums_branches && casts_weights(precision) && layer.autocast_width > 2 &&
+             layer.autocast_width < 4) {
     ++backward;  // the gradient of the branch in half precision
   }
+  LayerLaunches all;
   all.forward = {.operators = forward, .kernels = forward};
   all.backward = {.operators = backward, .kernels = backward};
   return all;

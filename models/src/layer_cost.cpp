@@ -29,7 +29,7 @@ constexpr double kLayoutPasses = 4.0 / 3;
 
 /// SGD reads gradient and weight, and writes the weight. Momentum is one more state, which is read
 /// and written; Adam has two.
-int optimizer_passes(const Model& model) {
+int least_optimizer_passes(const Model& model) {
   switch (model.optimizer.value_or(usual_optimizer(model.sample))) {
     case Optimizer::sgd:
       return 3;
@@ -41,6 +41,27 @@ int optimizer_passes(const Model& model) {
   }
   return 7;
 }
+
+/// Reads and writes of all foreach kernels (torch/optim/sgd.py, adam.py). Momentum: mul 2, add 3,
+/// add 3. Adam: lerp 3, mul 2, addcmul 3, sqrt 2, div 2, add 2, addcdiv 4; AdamW: mul 2 before.
+int optimizer_passes(const Model& model) {
+  if (model.fused_optimizer) return least_optimizer_passes(model);
+  switch (model.optimizer.value_or(usual_optimizer(model.sample))) {
+    case Optimizer::sgd:
+      return 3;
+    case Optimizer::momentum:
+      return 8;
+    case Optimizer::adam:
+      return 18;
+    case Optimizer::adamw:
+      break;
+  }
+  return 20;
+}
+
+/// Passes over the scores where PyTorch's attention is not fused ("math"), each way. Forward: one
+/// product writes and one reads, mask 2, softmax 2, rows without scores 3. Backward is alike.
+constexpr double kWrittenOutPasses = 9.5;
 
 /// Work of fused attention relative to the two products of forward. Backward computes the scores
 /// again and three gradients.
@@ -59,6 +80,11 @@ class CostModel {
         bandwidth_(layer_bandwidth(gpu_).bytes_per_second()),
         element_(is_half(setting.precision) && !layer.single_precision ? 2 : 4),
         casts_(casts_weights(setting.precision)),
+        width_(casts_ && layer.autocast_width > 0 ? layer.autocast_width : element_),
+        runs_fused_(!layer.fused || runs_fused(*layer.fused, setting)),
+        native_norm_(setting.precision == Precision::bf16 ||
+                     setting.precision == Precision::bf16_true),
+        converted_(converted_elements(layer, setting.precision)),
         weight_element_(static_cast<double>(element_size(parameter_dtype(setting.precision)))),
         tensor_tflops_(
             tensor_tflops(gpu_, setting.precision, layer.kind == LayerKind::convolution)) {}
@@ -66,12 +92,14 @@ class CostModel {
   LayerCost cost() const {
     LayerCost cost;
     cost.forward = seconds(moving(layer_.forward_elements) + kernels(layer_.forward_kernels) +
-                           product(Pass::forward) + fused(kFusedForward));
+                           product(Pass::forward) + fused(kFusedForward) + converting() +
+                           by_channel(constants_.channel_forward_ns));
     if (!layer_.reached) return cost;
     cost.data_gradient =
         seconds(moving(layer_.backward_elements) + kernels(layer_.backward_kernels) +
                 (layer_.data_gradient && layer_.passes_on ? product(Pass::data_gradient) : 0) +
-                fused(kFusedBackward));
+                fused(kFusedBackward) + (layer_.data_gradient ? converting() : 0) +
+                by_channel(constants_.channel_backward_ns));
     if (layer_.trains)
       cost.weight_gradient = seconds(product(Pass::weight_gradient) + writing_lookups());
     return cost;
@@ -80,18 +108,48 @@ class CostModel {
  private:
   static Duration seconds(double value) { return Duration::seconds(value); }
 
-  double memory_seconds(double bytes) const { return bytes / (bandwidth_ * constants_.memory); }
+  double memory_seconds(double bytes) const {
+    return bytes / (bandwidth_ * constants_.memory * sustained_by(gpu_).memory);
+  }
   double moving(std::int64_t elements) const {
-    return memory_seconds(static_cast<double>(elements) * batch_ * element_);
+    return memory_seconds(static_cast<double>(elements) * batch_ * width_);
   }
   double kernels(int count) const { return count * constants_.kernel_us * 1e-6; }
+
+  /// Reads one format and writes the other, in a kernel of its own.
+  double converting() const {
+    if (converted_ == 0) return 0;
+    return memory_seconds(static_cast<double>(converted_) * batch_ * 6) + kernels(1);
+  }
+
+  /// BatchNorm in bfloat16 runs PyTorch's own kernel: a thread block for each channel walks all its
+  /// elements. cuDNN's kernels, and those of channels_last, share a channel among blocks.
+  double by_channel(double ns) const {
+    const bool batch_norm = layer_.kind == LayerKind::normalization && !layer_.single_precision;
+    if (!batch_norm || !native_norm_ || layer_.channels_last || layer_.weights < 2) return 0;
+    const double channels = static_cast<double>(layer_.weights) / 2;
+    return static_cast<double>(layer_.outputs) * batch_ / channels * ns * 1e-9;
+  }
+
+  double written_out(double times) const {
+    const double tflops = tensor_tflops_ > 0 ? tensor_tflops_ : gpu_.fp32_tflops;
+    const double e = tensor_tflops_ > 0 ? constants_.tensor_linear * sustained_by(gpu_).linear
+                                        : constants_.fp32_backward;
+    const double scores = layer_.fused->scores() * batch_;
+    const double products = times > kFusedForward ? 4 : 2;
+    return memory_seconds(scores * kWrittenOutPasses * element_) +
+           2 * products * scores * static_cast<double>(layer_.fused->features) /
+               (tflops * 1e12 * e);
+  }
 
   /// Time of fused attention for `times` the work of forward. Its memory traffic is counted in the
   /// layer's elements.
   double fused(double times) const {
     if (!layer_.fused) return 0;
-    const double efficiency = tensor_tflops_ > 0
-                                  ? constants_.tensor_attention * sustained_by(gpu_).attention
+    if (!runs_fused_) return written_out(times);
+    const double tensor =
+        element_ == 2 ? constants_.tensor_attention : constants_.tensor_attention_tf32;
+    const double efficiency = tensor_tflops_ > 0      ? tensor * sustained_by(gpu_).attention
                               : times > kFusedForward ? constants_.fp32_backward
                                                       : constants_.fp32_forward;
     const double tflops = tensor_tflops_ > 0 ? tensor_tflops_ : gpu_.fp32_tflops;
@@ -106,15 +164,21 @@ class CostModel {
 
   /// Share of a product's time that multiplies. The rest is the start and the end of each tile.
   double deep(double depth) const {
-    if (tensor_tflops_ <= 0 || layer_.kind == LayerKind::convolution) return 1;
+    if (tensor_tflops_ <= 0 || layer_.kind == LayerKind::convolution || is_odd()) return 1;
     return depth / (depth + constants_.tensor_depth);
+  }
+
+  /// Rows of an odd number of 2-byte elements do not begin at 4 bytes, the least that asynchronous
+  /// copies to shared memory load. Such products run other kernels (a vocabulary of 50257).
+  bool is_odd() const {
+    return element_ == 2 && (layer_.product->in % 2 != 0 || layer_.product->out % 2 != 0);
   }
 
   double efficiency(Pass pass) const {
     if (tensor_tflops_ > 0)
-      return layer_.kind == LayerKind::convolution
-                 ? constants_.tensor_convolution
-                 : constants_.tensor_linear * sustained_by(gpu_).linear;
+      return layer_.kind == LayerKind::convolution ? constants_.tensor_convolution
+             : is_odd()                            ? sustained_by(gpu_).odd
+                        : constants_.tensor_linear * sustained_by(gpu_).linear;
     if (pass == Pass::forward) return constants_.fp32_forward;
     const bool strided = pass == Pass::data_gradient && layer_.product->stride > 1;
     return constants_.fp32_backward * (strided ? constants_.strided_gradient : 1);
@@ -205,6 +269,10 @@ class CostModel {
   double bandwidth_;
   int element_;  ///< bytes
   bool casts_;
+  double width_;      ///< bytes per element beside products
+  bool runs_fused_;   ///< attention, in a kernel of its own
+  bool native_norm_;  ///< BatchNorm is not cuDNN's
+  std::int64_t converted_;
   double weight_element_;  ///< bytes
   double tensor_tflops_;   ///< 0: not on the tensor cores
 };
@@ -236,6 +304,11 @@ bool casts_weights(Precision precision) {
   return is_half(precision) && precision != Precision::bf16_true;
 }
 
+std::int64_t converted_elements(const Layer& layer, Precision precision) {
+  if (casts_weights(precision)) return layer.autocast_casts;
+  return is_half(precision) ? layer.half_casts : 0;
+}
+
 Dtype parameter_dtype(Precision precision) {
   return precision == Precision::bf16_true ? Dtype::bfloat16 : Dtype::float32;
 }
@@ -257,7 +330,7 @@ LayerCost layer_cost(const Layer& layer, const ComputeSetting& setting) {
 
 bool runs_fused(const FusedAttention& attention, const ComputeSetting& setting) {
   constexpr int kHasFlash = 80;
-  if (attention.key_heads == 0 || attention.key_heads == attention.heads) return true;
+  if (!attention.shares_keys()) return true;
   return is_half(setting.precision) && setting.gpu.compute_capability >= kHasFlash;
 }
 
@@ -274,7 +347,8 @@ Duration optimizer_cost(const Model& model, const GpuModel& gpu) {
   const LayerCostConstants constants;
   const double bytes =
       optimizer_passes(model) * elements * static_cast<double>(element_size(Dtype::float32));
-  return Duration::seconds(bytes / (layer_bandwidth(gpu).bytes_per_second() * constants.memory) +
+  return Duration::seconds(bytes / (layer_bandwidth(gpu).bytes_per_second() * constants.memory *
+                                    sustained_by(gpu).memory) +
                            static_cast<double>(optimizer_launches(model, Precision::fp32).kernels) *
                                constants.kernel_us * 1e-6);
 }

@@ -116,6 +116,16 @@ Product read_product(const Cursor& cursor, TracedSizes& sizes) {
   return product;
 }
 
+std::optional<std::int64_t> stated_size(const Object& object, const char* key) {
+  const auto given = object.optional(key);
+  if (!given) return std::nullopt;
+  return given->integer(0, kMostLayerElements);
+}
+
+std::int64_t size_of(const Object& object, const char* key) {
+  return stated_size(object, key).value_or(0);
+}
+
 FusedAttention read_fused(const Cursor& cursor) {
   const Object object = cursor.object(fused_type());
   const FusedAttention fused{.heads = needed_length(object, "heads"),
@@ -129,16 +139,6 @@ FusedAttention read_fused(const Cursor& cursor) {
         .fail(fmt::format("{} heads cannot share {} heads of keys", fused.heads, fused.key_heads),
               kTraceAgain);
   return fused;
-}
-
-std::optional<std::int64_t> stated_size(const Object& object, const char* key) {
-  const auto given = object.optional(key);
-  if (!given) return std::nullopt;
-  return given->integer(0, kMostLayerElements);
-}
-
-std::int64_t size_of(const Object& object, const char* key) {
-  return stated_size(object, key).value_or(0);
 }
 
 int kernels_of(const Object& object, const char* key) {
@@ -204,8 +204,13 @@ const ObjectType& layer_type() {
                     "whether its weight has a gradient; default: true")
           .may_have("single_precision", {FieldKind::boolean},
                     "whether autocast keeps it in fp32; default: false")
-          .may_have("single_input", {FieldKind::boolean},
-                    "whether its input is fp32 under autocast; default: false")
+          .may_have("autocast_width", {FieldKind::number},
+                    "mean bytes per element that it reads and writes under autocast; default: 4 "
+                    "with `single_precision`, else 2")
+          .may_have("autocast_casts", {FieldKind::integer},
+                    "elements that autocast converts before it; default: 0")
+          .may_have("half_casts", {FieldKind::integer},
+                    "elements that the module converts if its parameters are half; default: 0")
           .may_have("channels_last", {FieldKind::boolean},
                     "whether its operands are NHWC; default: false");
   return type;
@@ -235,7 +240,10 @@ Layer read_layer(const Cursor& entry, std::span<const Parameter> parameters, Tra
   layer.reached = flag_of(object, "reached", true);
   layer.trains = flag_of(object, "trains", true);
   layer.single_precision = flag_of(object, "single_precision", false);
-  layer.single_input = flag_of(object, "single_input", false);
+  if (const auto width = object.optional("autocast_width"))
+    layer.autocast_width = width->number(2, 4);
+  layer.autocast_casts = size_of(object, "autocast_casts");
+  layer.half_casts = size_of(object, "half_casts");
   layer.channels_last = flag_of(object, "channels_last", false);
   sizes.kept +=
       std::max({layer.kept, layer.kept_by_autocast.value_or(0), layer.kept_by_half.value_or(0)});

@@ -25,6 +25,7 @@ std::int64_t elements_of(const Parameter& parameter) {
 ModuleRecorder::ModuleRecorder(std::string model_name, Activation input, AttentionKernel attention)
     : attention_(attention), activation_(input), given_(input.elements()) {
   model_.name = std::move(model_name);
+  activation_.single = true;
 }
 
 void ModuleRecorder::define_module(const std::string& name, bool bias) {
@@ -78,6 +79,7 @@ void ModuleRecorder::begin_input(const Activation& input) {
   input_begins_ = model_.layers.size();
   model_.other_inputs.push_back({.first = model_.layers.size(), .last = model_.layers.size()});
   continue_from(input);
+  activation_.single = true;
 }
 
 void ModuleRecorder::end_input() {
@@ -120,7 +122,10 @@ void ModuleRecorder::conv2d(const std::string& name, const Convolution& convolut
                   .positions_in = activation_.positions()};
   product.out_height = window_places(activation_.height, kernel.height, stride, padding.height);
   product.out_width = window_places(activation_.width, kernel.width, stride, padding.width);
-  activation_ = {.channels = out, .height = product.out_height, .width = product.out_width};
+  activation_ = {.channels = out,
+                 .height = product.out_height,
+                 .width = product.out_width,
+                 .single = activation_.single};
   Layer& layer = ran(name, LayerKind::convolution, std::move(order));
   layer.data_gradient = !reads_input();
   layer.product = product;
@@ -188,6 +193,7 @@ void ModuleRecorder::layer_norm(const std::string& name, bool bias,
   layer.backward_elements = 5 * activation_.elements();
   layer.single_precision = true;
   layer.kept_by_autocast = cast_for_a_product();
+  stays_single(activation_.single ? 0 : activation_.elements());
 }
 
 void ModuleRecorder::rms_norm(const std::string& name) {
@@ -209,6 +215,9 @@ void ModuleRecorder::rms_norm(const std::string& name, const std::vector<std::in
   layer.kept_bytes = 4 * activation_.elements();
   layer.single_precision = true;
   layer.kept_by_autocast = cast_for_a_product();
+  // What is fp32 already is not cast.
+  if (activation_.single) layer.autocast_width = 3.1;
+  stays_single(0);
 }
 
 void ModuleRecorder::linear(const std::string& name, std::int64_t out, bool bias) {
@@ -299,6 +308,7 @@ void ModuleRecorder::look_up(std::size_t embedding) {
   layer.forward_elements = 2 * activation_.elements();
   layer.backward_elements = 3 * activation_.elements();  // dy added to its rows
   layer.single_precision = true;
+  stays_single(0);
 }
 
 void ModuleRecorder::look_up_for_scores(std::size_t embedding, std::int64_t pairs) {
@@ -341,7 +351,6 @@ void ModuleRecorder::fairseq_projections(const std::string& name, const Activati
   ran(name + ".biases", LayerKind::elementwise, {q.bias, k.bias, v.bias});
   const auto project = [&](const Projection& projection, const Activation& source) {
     activation_ = source;
-    continues_single_ = source.single;
     const Product product = product_to(features);
     Layer& layer =
         ran(model_.parameters[projection.weight].name, LayerKind::linear, {projection.weight});
@@ -425,6 +434,9 @@ void ModuleRecorder::rotate_positions(const std::string& name, std::int64_t feat
   elementwise(name, {.forward = 10, .backward = 10, .kernels = 10});
   Layer& layer = model_.layers.back();
   layer.kept = whole * before.positions();
+  // The cosine is fp32, so the rotated heads are too, until attention casts them back.
+  layer.autocast_width = 3;
+  layer.autocast_casts = layer.kept;
   if (whole > features) {  // joined: read and written, forward and backward
     layer.forward_elements += 2 * whole * before.positions();
     layer.backward_elements += 2 * whole * before.positions();
@@ -451,7 +463,10 @@ void ModuleRecorder::gelu_written_out(const std::string& name) {
   // its half, and the cast for the next product have two bytes.
   model_.layers.back().kept_by_autocast = 0;
   elementwise(name, {.forward = 18, .backward = 24, .kernels = 8, .kept = 4});
-  model_.layers.back().kept_by_autocast = (4 + 2 + 4 + 4 + 2) * activation_.elements();
+  Layer& layer = model_.layers.back();
+  layer.kept_by_autocast = (4 + 2 + 4 + 4 + 2) * activation_.elements();
+  layer.autocast_width = 3.6;
+  activation_.single = true;
 }
 
 void ModuleRecorder::elementwise(const std::string& name, Passes passes) {
@@ -461,6 +476,9 @@ void ModuleRecorder::elementwise(const std::string& name, Passes passes) {
   layer.forward_kernels = passes.kernels;
   layer.backward_kernels = passes.kernels;
   layer.single_precision = passes.single_precision;
+  if (activation_.single) layer.autocast_width = 4;
+  if (passes.single_precision && !activation_.single) layer.autocast_casts = activation_.elements();
+  if (passes.single_precision) activation_.single = true;
   layer.kept = passes.kept * activation_.elements();
 }
 
@@ -481,13 +499,15 @@ void ModuleRecorder::add(const std::string& name) {
 void ModuleRecorder::sums_branches() {
   Layer& layer = model_.layers.back();
   layer.sums_branches = true;
-  // Once a LayerNorm or an embedding ran, the other branch is fp32.
-  layer.single_input =
-      layer.single_input || std::ranges::any_of(model_.layers, [](const Layer& one) {
-        return one.single_precision && one.kind != LayerKind::elementwise;
-      });
-  // The sum promotes to the wider type and keeps its result in it.
-  if (layer.single_input) layer.kept_by_autocast = element_size(Dtype::float32) * layer.kept;
+  if (!residual_is_single_) return;
+  layer.autocast_width = 10.0 / 3;  // reads half and fp32, and writes fp32
+  layer.kept_by_autocast = element_size(Dtype::float32) * layer.kept;
+  activation_.single = true;
+}
+
+void ModuleRecorder::stays_single(std::int64_t converted) {
+  model_.layers.back().autocast_casts = converted;
+  activation_.single = residual_is_single_ = true;
 }
 
 void ModuleRecorder::max_pool(const std::string& name, const Window& window) {
@@ -573,20 +593,14 @@ Layer& ModuleRecorder::ran(const std::string& name, LayerKind kind,
   layer.parameters = std::move(gradient_order);
   layer.kept = activation_.elements();
   layer.inputs = given_;
-  layer.single_input = gives_single();
-  continues_single_.reset();
-  layer.outputs = given_ = activation_.elements();
+  layer.outputs = activation_.elements();
+  if (kind == LayerKind::convolution || kind == LayerKind::linear || kind == LayerKind::attention) {
+    if (activation_.single) layer.autocast_casts = given_;
+    activation_.single = false;
+  }
+  given_ = activation_.elements();
   model_.layers.push_back(std::move(layer));
   return model_.layers.back();
-}
-
-/// Products give half precision. LayerNorm, softmax and embeddings give fp32, and so does a sum or
-/// an activation function that reads it.
-bool ModuleRecorder::gives_single() const {
-  if (continues_single_) return *continues_single_;
-  const Layer& last = model_.layers.back();
-  if (last.product || last.fused) return false;
-  return last.single_precision || last.single_input;
 }
 
 Product ModuleRecorder::product_to(std::int64_t out) const {

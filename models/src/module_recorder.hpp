@@ -40,7 +40,8 @@ struct Activation {
   std::int64_t channels = 0;
   std::int64_t height = 1;
   std::int64_t width = 1;
-  bool single = false;  ///< fp32 under autocast
+  /// Whether it is fp32 under autocast: the input, an embedding, the output of a norm, a residual sum.
+  bool single = false;
 
   std::int64_t positions() const { return height * width; }
   std::int64_t elements() const { return channels * positions(); }
@@ -109,15 +110,10 @@ class ModuleRecorder {
   void begin_block();
   void end_block();
 
-  Activation activation() const {
-    Activation given = activation_;
-    given.single = gives_single();
-    return given;
-  }
+  Activation activation() const { return activation_; }
   void continue_from(const Activation& activation) {
     activation_ = activation;
     given_ = activation.elements();
-    continues_single_ = activation.single;
   }
 
   void conv2d(const std::string& name, const Convolution& convolution);
@@ -255,8 +251,8 @@ class ModuleRecorder {
   void pool(const std::string& name, const Window& window, std::int64_t index_elements);
   /// Notes that the last layer summed two branches.
   void sums_branches();
-  /// Whether the next layer's input is fp32 under autocast.
-  bool gives_single() const;
+  /// Autocast runs the last layer in fp32, and its result stays fp32.
+  void stays_single(std::int64_t converted);
   /// Whether the last layer reads the model's input, whose gradient is not needed.
   bool reads_input() const { return model_.layers.size() - 1 == input_begins_; }
   Product product_to(std::int64_t out) const;
@@ -272,12 +268,12 @@ class ModuleRecorder {
   AttentionKernel attention_;
   std::vector<std::size_t> ahead_;  ///< parameters of defined modules that have not run
   bool shares_ = false;
+  /// Whether an embedding or a norm has run, so that residual sums are fp32 under autocast.
+  bool residual_is_single_ = false;
   std::optional<std::size_t> input_begins_ = 0;  ///< the layer that reads the input
   Activation activation_;
   /// Elements of the activation that the next module receives.
   std::int64_t given_ = 0;
-  /// Whether that activation is fp32 under autocast, unless the last layer gave it.
-  std::optional<bool> continues_single_ = true;
 };
 
 }  // namespace ddpsim

@@ -63,8 +63,9 @@ class Step(TorchDispatchMode):
         # Storages that the model itself made fp32, and those that autocast leaves so.
         self._wide: set[int] = set()
         self._single: set[int] = set()
-        # Storages in half precision under autocast: the others are fp32.
+        # Storages that are half under autocast, and those that the model or autocast has converted from half.
         self._half: set[int] = set()
+        self._widened: set[int] = set()
         # Keeps every storage, so that no other one gets its address.
         self._alive: list[Any] = []
         self._modules: list[Run] = []
@@ -122,16 +123,16 @@ class Step(TorchDispatchMode):
             grown = [t for t in activations if t.requires_grad and outs and t.numel() == outs[0].numel()]
             op.sums_branches = len(grown) > 1
         self._note_precision(op, packet, activations, outs)
-        self._note_single_input(op, packet, activations, weights, outs)
         for tensor in outs:
             self._alive.append(tensor.untyped_storage())
         self.operators.append(op)
 
     def _note_precision(self, op: Operator, packet: str, activations: list[Any], outs: list[Any]) -> None:
-        """Follows tensors that the model itself casts to fp32.
+        """Follows which tensors are fp32 where the parameters are half, and under autocast (_note_autocast).
 
         Operators that autocast runs in fp32 are known by name (SINGLE_PRECISION). The next cast of their result goes
         back to half precision."""
+        self._note_autocast(op, packet, activations, outs)
         written = [storage_of(tensor) for tensor in outs]
         if op.single_precision and packet != "embedding":
             self._single.update(written)
@@ -140,26 +141,48 @@ class Step(TorchDispatchMode):
         large = [storage_of(tensor) for tensor in activations if 2 * tensor.numel() >= outs[0].numel()]
         wide = any(storage in self._wide for storage in large)
         if packet == "cast":
-            op.forward_elements *= 0.75  # input or output has half the bytes
             wide = not wide and not any(storage in self._single for storage in large)
-            op.single_precision = True
         op.single_precision = op.single_precision or wide
         if wide:
             self._wide.update(written)
 
-    def _note_single_input(
-        self, op: Operator, packet: str, activations: list[Any], weights: list[Any], outs: list[Any]
-    ) -> None:
-        """Follows what is fp32 under autocast. Products give half precision, and other operators the widest type that
-        they read."""
-        given = activations[:1] if packet in _operators.BATCH_NORMS else activations
-        single = [storage_of(tensor) not in self._half for tensor in given if tensor.dim()]
-        op.single_input = any(single)
-        wide = op.single_input or packet in _operators.SINGLE_PRECISION or packet == "cast"
-        if op.kind not in ("normalization", "linear", "convolution", "attention"):
-            wide = wide or any(weight.dim() for weight in weights)
-        if op.product or op.attention or (activations and not wide):
-            self._half.update(storage_of(tensor) for tensor in outs if tensor.is_floating_point())
+    def _note_autocast(self, op: Operator, packet: str, activations: list[Any], outs: list[Any]) -> None:
+        """Follows which tensors autocast makes half, and counts the elements that it converts.
+
+        Products run in half precision and their results stay so. Any other operator computes in fp32 if one of its
+        inputs is fp32. A model's own cast converts nothing where its input is fp32 already."""
+        if not outs:
+            return
+        halves = [tensor for tensor in activations if storage_of(tensor) in self._half]
+        large = [tensor for tensor in activations if 2 * tensor.numel() >= outs[0].numel()]
+        widened = any(storage_of(tensor) in self._widened for tensor in large)
+        if packet == "cast":
+            op.half_casts = outs[0].numel()
+            half = widened
+            op.autocast_casts = outs[0].numel() if widened or halves else 0
+            widened = bool(halves)
+        elif packet in _operators.IN_HALF:
+            half, widened = True, False
+            op.autocast_casts = sum(tensor.numel() for tensor in activations if storage_of(tensor) not in self._half)
+        elif op.single_precision:
+            half, widened = False, widened or any(tensor in halves for tensor in large)
+            op.autocast_casts = sum(tensor.numel() for tensor in halves) if packet != "embedding" else 0
+        else:
+            dimensioned = [tensor for tensor in activations if tensor.dim()]
+            half = bool(halves) and len(halves) >= len(dimensioned) and not op.reads or packet in _operators.BATCH_NORMS
+        for tensor in outs:
+            storage = storage_of(tensor)
+            (self._half.add if half else self._half.discard)(storage)
+            (self._widened.add if widened else self._widened.discard)(storage)
+        moved = [(_operators.elements(one), one) for one in (*activations, *outs) if one.is_floating_point()]
+        total = sum(count for count, _ in moved)
+        if op.kind != "convolution" and not op.attention and not op.product and total and packet != "cast":
+            width = {False: 4, True: 2}
+            # Autocast has converted what an operator in fp32 reads.
+            bytes_moved = sum(
+                count * width[not op.single_precision and storage_of(one) in self._half] for count, one in moved
+            )
+            op.autocast_width = bytes_moved / total
 
     def _backward(self, packet: str, args: Any, ins: list[Any], outs: list[Any]) -> None:
         node = torch._C._current_autograd_node()
@@ -170,8 +193,10 @@ class Step(TorchDispatchMode):
             return
         self._now = self._operator_of(node._sequence_nr())
         op = self.operators[self._now]
+        if packet == "cast":
+            return  # counted with forward's
         moved, kernels = _operators.backward_elements(op, packet, ins, outs, args)
-        op.backward_elements += moved * (0.75 if packet == "cast" else 1)
+        op.backward_elements += moved
         op.backward_kernels += kernels
 
     def _operator_of(self, sequence: int) -> int:
@@ -331,6 +356,8 @@ def _on_fakes(module: Any, fakes: _Fakes, checkpoints: _Checkpoints) -> Iterator
         # oneDNN's kernels of a CPU would hide the products of an LSTM.
         stack.callback(torch._C._set_mkldnn_enabled, torch._C._get_mkldnn_enabled())
         torch._C._set_mkldnn_enabled(False)
+        # NNPACK's convolutions of 16 samples and more would lose channels_last.
+        stack.enter_context(torch.backends.nnpack.flags(enabled=False))
         stack.enter_context(fakes.mode)
         stack.enter_context(torch.enable_grad())
         yield

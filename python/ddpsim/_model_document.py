@@ -147,6 +147,8 @@ def _layer(op: Operator, reached: bool, parameters: list[int], kept: dict[str, i
         "outputs": share(op.outputs),
         "forward_elements": share(op.forward_elements),
         "backward_elements": share(op.backward_elements) if reached else 0,
+        "autocast_casts": share(op.autocast_casts),
+        "half_casts": share(op.half_casts),
         "kept_elements": share(kept.get("fp32", 0) / 4),
         "kept_bytes": share(kept.get("others", 0)),
     }
@@ -172,7 +174,9 @@ def _layer(op: Operator, reached: bool, parameters: list[int], kept: dict[str, i
             entry["trains"] = False
     if op.attention:
         entry["attention"] = op.attention
-    for flag in ("single_precision", "single_input", "channels_last", "sums_branches"):
+    if op.autocast_width and op.autocast_width != (4 if op.single_precision else 2):
+        entry["autocast_width"] = round(op.autocast_width, 3)
+    for flag in ("single_precision", "channels_last", "sums_branches"):
         if getattr(op, flag):
             entry[flag] = True
     if not reached:

@@ -23,6 +23,8 @@ SINGLE_PRECISION = frozenset(
     "binary_cross_entropy_with_logits kl_div cumsum cumprod prod linalg_vector_norm norm logsumexp embedding".split()
 )
 PRODUCTS = frozenset("mm addmm bmm baddbmm convolution _convolution mv dot".split())
+# Operators that autocast runs in half precision.
+IN_HALF = PRODUCTS | {"attention", "grouped_mm"}
 NORMALIZATIONS = frozenset(
     "native_layer_norm native_group_norm rms_norm native_batch_norm _native_batch_norm_legit batch_norm_with_update "
     "cudnn_batch_norm miopen_batch_norm".split()
@@ -63,8 +65,11 @@ class Operator:
     backward_elements: float = 0
     backward_kernels: int = 0
     single_precision: bool = False
-    # Whether an input is fp32 under autocast.
-    single_input: bool = False
+    # Mean bytes per element that it reads and writes under autocast; 0: as single_precision says.
+    autocast_width: float = 0
+    # Elements that are converted between fp32 and half precision: by autocast, or by a model whose parameters are half.
+    autocast_casts: float = 0
+    half_casts: float = 0
     channels_last: bool = False
     sums_branches: bool = False
     # One past the sequence numbers of its autograd nodes.
@@ -94,7 +99,9 @@ def describe(
     """Fills kind, product and forward's counts. `weights`: those of `ins` that are parameters."""
     op.outputs = outs[0].numel() if outs else 0
     op.single_precision = packet in SINGLE_PRECISION
-    if packet in ("mm", "addmm", "mv", "dot"):
+    if packet == "cast":
+        op.forward_kernels = 0  # it converts nothing where all is fp32
+    elif packet in ("mm", "addmm", "mv", "dot"):
         _matrix(op, args[1:] if packet == "addmm" else args, weights)
     elif packet in ("bmm", "baddbmm"):
         _batched(op, args[1:] if packet == "baddbmm" else args, weights)
@@ -111,6 +118,9 @@ def describe(
     elif packet == "embedding":
         op.kind = "embedding"
         op.forward_elements = 2 * elements(outs[0])
+    elif packet in ("nll_loss_forward", "nll_loss2d_forward"):
+        # It reads one logarithm for each label.
+        op.forward_elements = 2 * elements(args[1])
     elif packet in POOLINGS:
         op.kind = "pooling"
         op.forward_elements = _window(packet, args, outs[0]) * elements(outs[0]) + each_elements(outs)
@@ -144,6 +154,9 @@ def backward_elements(
     if packet in ("embedding_dense_backward", "embedding_backward"):
         # The program counts the dense gradient itself.
         return 3 * elements(args[0]), 1
+    if packet in ("nll_loss_backward", "nll_loss2d_backward"):
+        # Zeros, and one value for each label.
+        return each_elements(outs), 2
     if packet == "max_pool2d_with_indices_backward":
         return (2 * _window(packet, args[1:], args[0]) + 3) * elements(args[0]), 1
     return each_elements(ins) + each_elements(outs), 1

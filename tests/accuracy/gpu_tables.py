@@ -4,8 +4,8 @@
     tests/accuracy/gpu_tables.py --ddpsim build/release/cli/ddpsim
 
 The measurements are the documents in tests/lab/measured/gpu (docs/reference/formats.md), made by scripts/on_gpu.sh. They were
-used for what a step launches and what launches cost (launch_constants.hpp, ddp_costs.hpp), and for no other constant of the
-model. Simple predictors without a simulation are shown for comparison. Errors are
+used for what a step launches and what launches cost (launch_constants.hpp, ddp_costs.hpp). Four of the models were used for three
+constants of the cost model (layer_cost_constants.hpp). Simple predictors without a simulation are shown for comparison. Errors are
 (predicted - measured) / measured. Standard library only."""
 
 import argparse

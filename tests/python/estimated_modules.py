@@ -113,9 +113,24 @@ class Recurrent(nn.Module):
         return self.norm(self.cells(x)[0])
 
 
+class SharedKeys(nn.Module):
+    """Two query heads use each head of keys."""
+
+    def __init__(self):
+        super().__init__()
+        self.query, self.keys = nn.Linear(64, 64), nn.Linear(64, 64)
+
+    def forward(self, x):
+        q = self.query(x).unflatten(-1, (4, 16)).transpose(1, 2)
+        k, v = (t.unflatten(-1, (2, 16)).transpose(1, 2) for t in self.keys(x).chunk(2, -1))
+        return F.scaled_dot_product_attention(q, k, v, enable_gqa=True)
+
+
 IDS = torch.zeros(4, 128, dtype=torch.long)
 MODULES = {
     "convolutions": (Convolutions, torch.empty(4, 3, 32, 32)),
+    "many_convolutions": (Convolutions, torch.empty(32, 3, 32, 32)),
+    "shared_keys": (SharedKeys, torch.empty(4, 8, 64)),
     "words": (Words, IDS),
     "eager": (lambda: Words(eager=True), IDS),
     "checkpointed": (lambda: Words(checkpointed=True), IDS),

@@ -124,6 +124,25 @@ class Traces(unittest.TestCase):
             told = facts("convolutions", channels_last=wanted)
             self.assertEqual([layer.get("channels_last", False) for layer in layers(told, "convolution")], [wanted] * 2)
 
+    def test_channels_last_stays_so_in_larger_batches(self):
+        told = facts("many_convolutions", channels_last=True)
+        self.assertTrue(all(layer["channels_last"] for layer in layers(told, "convolution")))
+        self.assertTrue(all(layer["channels_last"] for layer in layers(told, "normalization")))
+
+    def test_autocast_converts_what_a_product_reads_in_fp32(self):
+        told = facts("words")
+        sizes = {layer["name"]: layer for layer in told["document"]["layers"]}
+        # The norm and the residual are fp32, what a product gives is half.
+        self.assertEqual(sizes["blocks.0.qkv:addmm"]["autocast_casts"], 128 * 64)
+        self.assertNotIn("autocast_casts", sizes["blocks.0.out:addmm"])
+        self.assertNotIn("autocast_casts", sizes["blocks.1.norm:native_layer_norm"])
+        self.assertAlmostEqual(sizes["blocks.0:add"]["autocast_width"], 10 / 3, delta=1e-3)
+        self.assertNotIn("autocast_width", sizes["blocks.0:native_dropout"])
+
+    def test_heads_that_share_keys_are_told(self):
+        [attention] = layers(facts("shared_keys"), "attention")
+        self.assertEqual((attention["attention"]["heads"], attention["attention"]["key_heads"]), (4, 2))
+
     def test_experts_are_grouped_products_and_named(self):
         told = facts("experts")
         rows = [layer["product"]["positions_in"] for layer in layers(told, "linear")]

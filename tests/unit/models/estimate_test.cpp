@@ -217,7 +217,8 @@ TEST_CASE("estimate: a faster GPU, or half precision, is not slower") {
     CHECK(backward("B200:amp") < backward("H200:amp"));
     CHECK(backward("V100:amp") < backward("V100:fp32"));
     CHECK(backward("A100:tf32") <= backward("A100:fp32"));
-    CHECK(backward("A100:bf16") == backward("A100:amp"));
+    // Only BatchNorm runs other kernels in bfloat16 than in float16.
+    CHECK(backward("A100:bf16") >= backward("A100:amp"));
   }
 }
 

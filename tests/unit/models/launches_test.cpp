@@ -55,7 +55,7 @@ TEST_CASE("launches: autocast casts weight, bias and an fp32 input, and all thei
   CHECK(count(Precision::fp32) == std::pair<std::int64_t, std::int64_t>(1, 3));
   CHECK(count(Precision::bf16_true) == std::pair<std::int64_t, std::int64_t>(1, 3));
   CHECK(count(Precision::amp) == std::pair<std::int64_t, std::int64_t>(3, 5));
-  layer.single_input = true;
+  layer.autocast_casts = 8;
   CHECK(count(Precision::amp) == std::pair<std::int64_t, std::int64_t>(4, 6));
   layer.trains = false;
   CHECK(count(Precision::amp).second == 4);
@@ -66,8 +66,9 @@ TEST_CASE("launches: autocast casts weight, bias and an fp32 input, and all thei
 TEST_CASE("launches: what runs in fp32 casts an input in half precision, and its gradient") {
   Layer norm = layer_of(LayerKind::normalization);
   norm.single_precision = true;
+  norm.autocast_casts = 8;
   CHECK(layer_launches(norm, setting(Precision::amp)).forward.operators == 2);
-  norm.single_input = true;
+  norm.autocast_casts = 0;  // the input is fp32
   CHECK(layer_launches(norm, setting(Precision::amp)).forward.operators == 1);
   // The gradients of input and of the weights are two kernels of one operator.
   CHECK(layer_launches(norm, setting(Precision::amp)).backward.operators == 1);

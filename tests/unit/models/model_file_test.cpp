@@ -45,9 +45,13 @@ std::string layer_text(const Layer& layer) {
       layer.forward_elements, layer.backward_elements, layer.forward_kernels,
       layer.backward_kernels, layer.kept, layer.kept_bytes);
   text += fmt::format(
-      R"(,"sums_branches":{},"data_gradient":{},"reached":{},"trains":{},"single_precision":{},"single_input":{},"channels_last":{})",
+      R"(,"sums_branches":{},"data_gradient":{},"reached":{},"trains":{},"single_precision":{},"channels_last":{})",
       layer.sums_branches, layer.data_gradient, layer.reached, layer.trains, layer.single_precision,
-      layer.single_input, layer.channels_last);
+      layer.channels_last);
+  text += fmt::format(R"(,"autocast_casts":{},"half_casts":{})", layer.autocast_casts,
+                      layer.half_casts);
+  if (layer.autocast_width > 0)
+    text += fmt::format(R"(,"autocast_width":{})", layer.autocast_width);
   if (layer.kept_by_autocast)
     text += fmt::format(R"(,"kept_autocast_bytes":{})", *layer.kept_by_autocast);
   if (layer.kept_by_half) text += fmt::format(R"(,"kept_half_bytes":{})", *layer.kept_by_half);
@@ -208,7 +212,7 @@ TEST_CASE("model file: a bad file gets one message with place and remedy") {
        "m.json:/layers/0/product: an operand has more than"},
   };
   for (const BadTrace& bad : all) {
-    INFO(bad.text);
+    INFO(bad.text << ": " << trace_complaint(bad.text));
     CHECK(trace_complaint(bad.text).find(bad.says) != std::string::npos);
   }
 }

@@ -51,6 +51,7 @@ Model three_layers() {
     model.parameters.push_back(parameter);
   }
   model.ready_order = {1, 0};
+  model.fused_optimizer = true;
   return model;
 }
 
@@ -60,7 +61,7 @@ Model three_layers() {
 /// - forward: 8 us -> 1 + 0.5 + 1.5 = 3 us, ratio 0.375
 /// - p1: 2 us -> 1 us, ratio 0.5
 /// - p0: 4 + 12 us -> 2 + 3 us, ratio 0.3125
-/// - optimizer: 5 x 25 200 x 4 bytes in 42 us and five kernels of 2.8 us: 56 -> 35 us, ratio 0.625
+/// - optimizer, fused: 5 x 25 200 x 4 bytes in 42 us and a kernel of 2.8 us: 44.8 -> 23.8 us
 /// - copies: ratio 0.5
 Transfer to_half() {
   return {.from = {.gpu = gpu_of("slow", 12.5_GBps), .precision = Precision::fp32, .batch = 30},
@@ -75,7 +76,7 @@ Workload recorded_slow() {
   workload.backward = Backward{.duration = 100_us,
                                .ready = {{.parameter = 1, .at = 40_us, .copied_at = 44_us},
                                          {.parameter = 0, .at = 90_us, .copied_at = 96_us}}};
-  workload.optimizer = 16_us;
+  workload.optimizer = 12.8_us;
   workload.iteration = 300_us;
   workload.recorded_with.exposed = 7_us;
   workload.recorded_with.finalize = 10_us;
@@ -102,12 +103,12 @@ TEST_CASE("transfer by hand: every part of a step scales by its own ratio") {
   CHECK(ready[1].copied_at == 38.625_us);  // 6 become 3
   // work after the last gradient scales like its layer
   CHECK(after.backward->duration == 38.75_us);
-  CHECK(after.optimizer == 10_us);
+  CHECK(after.optimizer == 6.8_us);
   CHECK(after.recorded_with.finalize == 5_us);
   CHECK(after.recorded_with.exposed == 7_us);  // the network is as before
   CHECK(after.recorded_with.buffer_broadcast == 3_us);
-  // The time between steps stays 300 - (80 + 100 + 7 + 10 + 16) = 87 us.
-  CHECK(after.iteration == 30_us + 38.75_us + 7_us + 5_us + 10_us + 87_us);
+  // The time between steps stays 300 - (80 + 100 + 7 + 10 + 12.8) = 90.2 us.
+  CHECK(after.iteration == 30_us + 38.75_us + 7_us + 5_us + 6.8_us + 90.2_us);
 }
 
 TEST_CASE("transfer by hand: recorded collectives move with the gradients around them") {
@@ -140,12 +141,12 @@ TEST_CASE("transfer by hand: gradients wait for a host of the same speed") {
 
 TEST_CASE("transfer by hand: waits for launches keep their length, the rest scales") {
   Workload workload = recorded_slow();
-  workload.launch_waits = {.forward = 40_us, .backward = 50_us, .optimizer = 8_us};
+  workload.launch_waits = {.forward = 40_us, .backward = 50_us, .optimizer = 6.4_us};
   const Workload after = carried_over(workload);
   CHECK(after.forward == 40_us + 15_us);
   CHECK(after.backward->ready[0].at == 20_us + 10_us);
   CHECK(after.backward->ready[1].at == 30_us + 25_us + 7.8125_us);
-  CHECK(after.optimizer == 8_us + 5_us);
+  CHECK(after.optimizer == 6.4_us + 3.4_us);
   CHECK(after.launch_waits.forward == 40_us);
   CHECK(after.launch_waits.backward == 50_us);
   // On a slower GPU, the host catches up: 15 us of forward's compute become 40.
@@ -198,7 +199,7 @@ TEST_CASE("transfer by hand: twice the batch, for every rank") {
   CHECK(after.backward->duration == 200_us);
   // Copies and the optimizer do not depend on the batch: the copy takes 4 us after 80.
   CHECK(after.backward->ready[0].copied_at == 84_us);
-  CHECK(after.optimizer == 16_us);
+  CHECK(after.optimizer == 12.8_us);
   REQUIRE(after.ranks.size() == 1);
   CHECK(after.ranks[0].rank == 3);
   CHECK(after.ranks[0].forward == 160_us);
@@ -230,6 +231,6 @@ TEST_CASE("transfer by hand: a weight used twice is complete at its first use in
 }
 
 TEST_CASE("transfer by hand: the speedup covers all compute") {
-  // Optimizer, forward and backward take 35 + 3 + 6 us instead of 56 + 8 + 18.
-  CHECK(speedup(three_layers(), to_half()) == doctest::Approx(82.0 / 44));
+  // Optimizer, forward and backward take 23.8 + 3 + 6 us instead of 44.8 + 8 + 18.
+  CHECK(speedup(three_layers(), to_half()) == doctest::Approx(70.8 / 32.8));
 }

@@ -59,11 +59,15 @@ struct FusedAttention {
   std::int64_t key_heads = 0;
   bool causal = false;  ///< skips the scores above the diagonal
 
+  bool shares_keys() const { return key_heads > 0 && key_heads < heads; }
+  /// Scores per sample, also those that a causal mask hides.
+  double scores() const {
+    return static_cast<double>(heads) * static_cast<double>(queries) * static_cast<double>(keys);
+  }
+
   /// Multiply-adds of forward, per sample.
   double multiply_adds() const {
-    const double scores = static_cast<double>(heads) * static_cast<double>(queries) *
-                          static_cast<double>(keys) * (causal ? 0.5 : 1);
-    return 2 * scores * static_cast<double>(features);
+    return 2 * scores() * (causal ? 0.5 : 1) * static_cast<double>(features);
   }
 };
 
@@ -108,9 +112,14 @@ struct Layer {
   bool passes_on = true;
   bool trains = true;             ///< whether its weight is trainable, not frozen
   bool single_precision = false;  ///< autocast keeps it in fp32 (LayerNorm, softmax, loss)
-  /// Whether its input, or one branch of a sum, is fp32 under autocast: an output of LayerNorm,
-  /// softmax or an embedding, or the model's input.
-  bool single_input = false;
+  /// Mean bytes per element that it reads and writes under autocast. A sum of a half and an fp32
+  /// activation is fp32. 0: 4 or 2, as `single_precision` says.
+  double autocast_width = 0;
+  /// Elements per sample that autocast converts between fp32 and half in forward, because the
+  /// layer computes in the other format. Backward converts their gradients back.
+  std::int64_t autocast_casts = 0;
+  /// The same if parameters are half, and nothing but the module itself converts.
+  std::int64_t half_casts = 0;
   bool channels_last = false;  ///< its operands are NHWC
 };
 

@@ -45,6 +45,9 @@ std::string_view name_of(Precision precision);
 bool is_half(Precision precision);
 /// Whether weights and their gradients are cast for the products.
 bool casts_weights(Precision precision);
+/// Elements per sample that a layer's forward converts between fp32 and half precision in a kernel
+/// of its own. Backward converts their gradients back.
+std::int64_t converted_elements(const Layer& layer, Precision precision);
 Dtype parameter_dtype(Precision precision);
 std::optional<Precision> precision_from_name(std::string_view name);
 
