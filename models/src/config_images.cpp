@@ -1,5 +1,7 @@
 #include "config_images.hpp"
 
+#include <fmt/format.h>
+
 namespace ddpsim {
 
 ReadVision read_tower(Config& config, const std::string& base, const VitDefaults& usual,

@@ -176,8 +176,9 @@ class CostModel {
 
   double efficiency(Pass pass) const {
     if (tensor_tflops_ > 0)
-      return layer_.kind == LayerKind::convolution ? constants_.tensor_convolution
-             : is_odd()                            ? sustained_by(gpu_).odd
+      return layer_.kind == LayerKind::convolution
+                 ? constants_.tensor_convolution * sustained_by(gpu_).convolution
+             : is_odd() ? sustained_by(gpu_).odd
                         : constants_.tensor_linear * sustained_by(gpu_).linear;
     if (pass == Pass::forward) return constants_.fp32_forward;
     const bool strided = pass == Pass::data_gradient && layer_.product->stride > 1;

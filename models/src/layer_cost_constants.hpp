@@ -44,6 +44,7 @@ struct LayerCostConstants {
 /// Share of the peak that a GPU sustains, relative to the share that an A100 sustains.
 struct Sustained {
   double linear = 1;
+  double convolution = 1;
   double attention = 1;
   /// Share of the peak in products of an odd length. GPT-2's output layer of 50257 words took 9.5 ms
   /// of backward on both an H100 and an H200. On an A100, padding to 50304 words saved a fifth of
@@ -55,12 +56,12 @@ struct Sustained {
 
 /// From sm_90 on, peaks grew faster than power and memory allow, and PyTorch's fused attention does
 /// not use the new instructions. An H100 sustains 0.60 in Linears and a third in attention. Older
-/// and smaller cards use the values of BERT on V100.
+/// and smaller cards use the values of BERT and of ResNet-50 in half precision on V100.
 constexpr Sustained sustained_by(const GpuModel& gpu) {
   if (gpu.compute_capability >= 90)
     return {.linear = 0.75, .attention = 0.66, .odd = 0.135, .memory = 0.94};
   if (gpu.compute_capability == 80) return {};
-  return {.linear = 0.94};
+  return {.linear = 0.94, .convolution = 1.25};
 }
 
 /// Memory bandwidth that the share `memory` refers to. It was fitted on both sizes of A100 with the
