@@ -308,6 +308,11 @@ Workload estimate_workload(const EstimateSpec& spec, const GpuModel& gpu) {
   if (!spec.frozen.empty()) note_module_times(whole, run.times, workload, model);
   workload.optimizer = optimizer_cost(model, gpu);
   workload.activations = kept_activations(model, setting, spec.checkpointing);
+  if (casts_weights(spec.precision)) {
+    ComputeSetting half = setting;
+    half.precision = Precision::bf16_true;
+    workload.activations_in_half = kept_activations(model, half, spec.checkpointing);
+  }
   workload.parameters = std::move(model.parameters);
   workload.buffers = std::move(model.buffers);
   workload.provenance =

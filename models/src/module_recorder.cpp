@@ -450,8 +450,12 @@ void ModuleRecorder::used_by(int modules) {
   Layer& layer = model_.layers.back();
   layer.backward_elements += 3 * (modules - 1) * layer.outputs;
   layer.backward_kernels += modules - 1;
-  // Each product casts a copy of its own.
-  if (layer.kept_by_autocast) *layer.kept_by_autocast += (modules - 1) * cast_for_a_product();
+  read_by_products(modules);
+}
+
+void ModuleRecorder::read_by_products(int products) {
+  Layer& layer = model_.layers.back();
+  if (layer.kept_by_autocast) *layer.kept_by_autocast += (products - 1) * cast_for_a_product();
 }
 
 std::int64_t ModuleRecorder::cast_for_a_product() const {

@@ -183,6 +183,10 @@ class ModuleRecorder {
   /// sums their gradients.
   void used_by(int modules);
 
+  /// Says how many products read the last module's output. If it is fp32, autocast keeps a cast for
+  /// each.
+  void read_by_products(int products);
+
   /// Passes over the activation: how often all kernels together read and write it, and how many
   /// copies they keep for backward.
   struct Passes {
@@ -228,6 +232,8 @@ class ModuleRecorder {
   void cross_entropy(const std::string& name) {
     free_output();
     elementwise(name, {.forward = 4, .backward = 3, .single_precision = true});
+    // The loss is computed in fp32, also of a model in bfloat16.
+    model_.layers.back().kept_by_half = element_size(Dtype::float32) * model_.layers.back().kept;
   }
   void max_pool(const std::string& name, const Window& window);
   void average_pool(const std::string& name, const Window& window);

@@ -207,13 +207,13 @@ void rescale(Recorded& recorded, const Ratios& ratios) {
 }
 
 /// Held memory scales with the batch, except for the gradients of parameters.
-void rescale_activations(Workload& workload, const Transfer& transfer) {
+void rescale_activations(Activations& activations, const Workload& workload,
+                         const Transfer& transfer) {
   const auto rescaled = [&](Bytes bytes) {
     return Bytes(static_cast<std::int64_t>(static_cast<double>(bytes.count()) /
                                            static_cast<double>(transfer.from.batch) *
                                            static_cast<double>(transfer.to.batch)));
   };
-  Activations& activations = *workload.activations;
   activations.bytes = rescaled(activations.bytes);
   for (KeptBy& one : activations.by) one.bytes = rescaled(one.bytes);
   const std::vector<ReadyEvent>& ready = workload.backward->ready;
@@ -309,7 +309,8 @@ Workload transferred(Workload workload, const Model& model, const Transfer& tran
   workload.gpu = transfer.to.gpu.name;
   workload.gpu_variant = transfer.to.gpu.known_variant();
   workload.batch_per_gpu = transfer.to.batch;
-  if (workload.activations) rescale_activations(workload, transfer);
+  for (std::optional<Activations>* kept : {&workload.activations, &workload.activations_in_half})
+    if (*kept) rescale_activations(**kept, workload, transfer);
   if (workload.samples_per_step)
     *workload.samples_per_step *=
         static_cast<double>(transfer.to.batch) / static_cast<double>(transfer.from.batch);

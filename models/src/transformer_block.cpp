@@ -265,7 +265,7 @@ void end_branch(ModuleRecorder& model, const std::string& prefix, const std::str
 
 void begin_branch(ModuleRecorder& model, const std::string& prefix, const NormModule& before,
                   int readers) {
-  if (!before.exists()) return;
+  if (!before.exists()) return model.read_by_products(readers);
   run_norm(model, prefix, before);
   if (readers > 1) model.used_by(readers);
 }

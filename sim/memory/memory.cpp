@@ -53,7 +53,6 @@ std::string_view name_of(PeakMoment moment) {
 PeakMemory peak_memory(const Job& job) {
   const KeptInMemory kept = scheme_rules(job).kept_in_memory(job);
   PeakMemory peak = std::visit([&](const auto& of) { return peak_of(job, of); }, kept);
-  peak.activations = job.workload().activations;
   if (!peak.activations) {
     peak.parts.activations.reset();
     for (MemoryMoment& moment : peak.moments) moment.parts.activations.reset();

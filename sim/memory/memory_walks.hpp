@@ -10,8 +10,8 @@
 
 namespace ddpsim {
 
-/// Sets moment, parts, rounding, segments and what stays on the host. The rest is the same for all
-/// schemes.
+/// Sets moments, parts, activations, rounding, segments and what stays on the host. The rest is the
+/// same for all schemes.
 PeakMemory peak_of(const Job& job, const ReducerBuckets& kept);
 PeakMemory peak_of(const Job& job, const ShardedUnits& kept);
 PeakMemory peak_of(const Job& job, const WholeTensors& kept);

@@ -43,6 +43,7 @@ class ReducerMemory {
     if (keeps_gradients_) highest.see(rebuild(), PeakMoment::rebuild);
     if (flat_.bytes > Bytes()) highest.see(averaging(), PeakMoment::averaging);
     PeakMemory peak = std::move(highest).take();
+    peak.activations = activations_.all();
     peak.rounding = allocator_.rounding();
     peak.segments = allocator_.segments();
     return peak;

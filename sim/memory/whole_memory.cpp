@@ -52,6 +52,7 @@ PeakMemory peak_of(const Job& job, const WholeTensors& kept) {
   now.temporaries = kept.widened;
   if (kept.averaged > Bytes()) highest.see(now, PeakMoment::averaging);
   PeakMemory peak = std::move(highest).take();
+  peak.activations = activations.all();
   peak.rounding = allocator.rounding();
   peak.segments = allocator.segments();
   return peak;
@@ -59,7 +60,7 @@ PeakMemory peak_of(const Job& job, const WholeTensors& kept) {
 
 PeakMemory peak_of(const Job& job, const MixedPrecision& kept) {
   const Workload& workload = job.workload();
-  const HeldActivations activations(workload);
+  const HeldActivations activations(workload, kept.element_size == element_size(Dtype::float16));
   MemoryParts always{.parameters = kept.parameters,
                      .gradients = kept.gradients,
                      .buckets = kept.buckets,
@@ -85,6 +86,7 @@ PeakMemory peak_of(const Job& job, const MixedPrecision& kept) {
   now.buckets = kept.keeps_gradients ? Bytes() : now.buckets;
   highest.see(now, PeakMoment::optimizer);
   PeakMemory peak = std::move(highest).take();
+  peak.activations = activations.all();
   peak.host = kept.host;
   return peak;
 }

@@ -42,13 +42,11 @@ OptimizerBytes optimizer_bytes(const OptimizerSetting& setting, Dtype dtype, Byt
 }
 
 Bytes HeldActivations::held(std::size_t k) const {
-  if (!workload_.activations) return {};
-  if (known()) return workload_.activations->held[k];
-  const std::size_t entries = workload_.backward->ready.size();
-  if (entries == 0) return workload_.activations->bytes;
-  const double left = static_cast<double>(entries - k) / static_cast<double>(entries);
-  return Bytes(
-      static_cast<std::int64_t>(left * static_cast<double>(workload_.activations->bytes.count())));
+  if (!kept_) return {};
+  if (known()) return kept_->held[k];
+  if (entries_ == 0) return kept_->bytes;
+  const double left = static_cast<double>(entries_ - k) / static_cast<double>(entries_);
+  return Bytes(static_cast<std::int64_t>(left * static_cast<double>(kept_->bytes.count())));
 }
 
 Bytes nccl_buffers(const Job& among) {

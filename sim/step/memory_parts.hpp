@@ -46,19 +46,25 @@ OptimizerBytes optimizer_bytes(const OptimizerSetting& setting, Dtype dtype, Byt
 /// A workload's activations during backward.
 class HeldActivations {
  public:
-  explicit HeldActivations(const Workload& workload) : workload_(workload) {}
+  /// `in_half`: whether a scheme hands parameters over in 16 bits.
+  explicit HeldActivations(const Workload& workload, bool in_half = false)
+      : kept_(in_half && workload.activations_in_half ? workload.activations_in_half
+                                                      : workload.activations),
+        entries_(workload.backward->ready.size()) {}
+  const std::optional<Activations>& all() const { return kept_; }
 
   /// Whether they are known entry by entry. Otherwise an equal share is freed with each entry.
-  bool known() const { return workload_.activations && !workload_.activations->held.empty(); }
+  bool known() const { return kept_ && !kept_->held.empty(); }
   /// At the end of forward.
-  Bytes kept() const { return workload_.activations ? workload_.activations->bytes : Bytes(); }
+  Bytes kept() const { return kept_ ? kept_->bytes : Bytes(); }
   /// Peak up to entry `k` of the gradients written.
   Bytes held(std::size_t k) const;
   /// What is left after backward.
-  Bytes left() const { return known() ? workload_.activations->held.back() : Bytes(); }
+  Bytes left() const { return known() ? kept_->held.back() : Bytes(); }
 
  private:
-  const Workload& workload_;
+  const std::optional<Activations>& kept_;
+  std::size_t entries_;  ///< gradients that backward writes
 };
 
 /// NCCL's buffers, held by each receiving end for the three protocols: LL 512 KiB, LL128 4.7 MiB,

@@ -284,7 +284,7 @@ def measured_on(card):
         group(
             ((card, "memory, full batches: <n> rows, median <median> %, p90 <p90> %, worst <worst> %"),),
             (
-                "estimated peak memory; worst: a 1B Llama in tf32",
+                "estimated peak memory of tensors",
                 "{n} full batches",
                 "ddpsim",
                 "{median} %",
@@ -568,6 +568,24 @@ TABLES = (
                     "{k_p90} %",
                     "{k_worst} %",
                 ),
+            ),
+            group(
+                (
+                    ("Peak memory", "ddpsim: <n> peaks, median <median> %, p90 <p90> %, worst <worst> % ..."),
+                    (
+                        "Peak memory",
+                        "parameters, gradients and optimizer alone: <_> peaks, median <fixed> %, p90 <fixed_p90> %, worst <fixed_worst> % ...",
+                    ),
+                ),
+                (
+                    "peak memory under DDP, FSDP and ZeroRedundancyOptimizer; worst: 405B parameters offloaded to the host",
+                    "{n} peaks",
+                    "ddpsim",
+                    "{median} %",
+                    "{p90} %",
+                    "{worst} %",
+                ),
+                ("", "", "no activations", "{fixed} %", "{fixed_p90} %", "{fixed_worst} %"),
             ),
             group(
                 schemes("memory", "all"),

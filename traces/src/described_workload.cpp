@@ -197,6 +197,11 @@ const Described<Workload>& described_workload() {
           .object("activations", &Workload::activations, described_activations(),
                   "what is allocated at the end of forward because backward reads it",
                   Absent::left_out)
+          .object(
+              "activations_in_half", &Workload::activations_in_half, described_activations(),
+              "the same where a scheme hands parameters over in 16 bits, so that nothing is cast "
+              "or promoted. Only of estimates under autocast",
+              Absent::left_out)
           .members_of([](const Workload& of) -> const Recorded& { return of; },
                       described_circumstances())
           .list("ranks", unless_empty(&Workload::ranks), described_rank(),

@@ -47,7 +47,7 @@ class WorkloadReader {
   static std::pair<double, double> read_shares(const Cursor& shares);
   std::optional<std::vector<std::int64_t>> read_shape(const Cursor& shape) const;
   void read_buffers(const Cursor& list);
-  void read_activations(const Cursor& cursor);
+  std::optional<Activations> read_activations(const Object& object, const char* key);
   void read_ranks(const Cursor& list);
   void read_provenance(const Cursor& cursor);
 
@@ -102,7 +102,8 @@ Workload WorkloadReader::read(const Cursor& root) {
   if (const auto backward = object.optional("backward"))
     refuse_frozen_gradients(*backward, workload_);
   if (const auto buffers = object.optional("buffers")) read_buffers(*buffers);
-  if (const auto activations = object.optional("activations")) read_activations(*activations);
+  workload_.activations = read_activations(object, "activations");
+  workload_.activations_in_half = read_activations(object, "activations_in_half");
   if (const auto ranks = object.optional("ranks")) read_ranks(*ranks);
   if (const auto provenance = object.optional("provenance")) read_provenance(*provenance);
   if (fields_.missing()) throw *fields_.missing();
@@ -263,9 +264,12 @@ void WorkloadReader::read_buffers(const Cursor& list) {
   }
 }
 
-void WorkloadReader::read_activations(const Cursor& cursor) {
+std::optional<Activations> WorkloadReader::read_activations(const Object& workload,
+                                                            const char* key) {
+  const auto cursor = workload.optional(key);
+  if (!cursor) return std::nullopt;
   constexpr std::int64_t kMost = std::int64_t{1} << 60;
-  const Object object = cursor.object(described_activations().type());
+  const Object object = cursor->object(described_activations().type());
   Activations activations;
   if (const auto bytes = fields_.need(object, "bytes"))
     activations.bytes = Bytes(bytes->integer(0, kMost));
@@ -288,7 +292,7 @@ void WorkloadReader::read_activations(const Cursor& cursor) {
       activations.by.push_back({.name = one.required("name").string(),
                                 .bytes = Bytes(one.required("bytes").integer(0, kMost))});
     }
-  workload_.activations = activations;
+  return activations;
 }
 
 void WorkloadReader::read_ranks(const Cursor& list) {

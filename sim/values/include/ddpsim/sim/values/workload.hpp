@@ -317,6 +317,9 @@ struct Workload : Recorded {
   std::vector<Parameter> parameters;  ///< module definition order
   std::vector<BufferGroup> buffers;
   std::optional<Activations> activations;  ///< absent if not known
+  /// The same where a scheme hands parameters over in 16 bits, so that nothing is cast or promoted.
+  /// Only of estimates under autocast.
+  std::optional<Activations> activations_in_half;
   /// Measured costs of DDP on this host.
   StatedCosts host_costs;
   /// The recorded ranks of one job, ascending, the representative first. Empty if only one was
