@@ -70,8 +70,8 @@ TEST_CASE("scheme memory: gradients of micro-batches that are not reduced are wh
 }
 
 TEST_CASE("scheme memory: streams do not lend each other freed memory") {
-  // The peak is at the loss, with 1000 of activations. None of them is left when the first gradient
-  // is built.
+  // The peak is at the loss, with 60 of activations. None of them is left when the first gradient is
+  // built. The share that fully_shard leaves free in pieces is less than what these cases count.
   //
   // Later, shards of gradients are allocated on the stream that reduces: 2 for each layer and 4 for
   // the root. FSDP1 casts there too: 4 for the root, with the last layer's 2 and all layers'
@@ -82,11 +82,11 @@ TEST_CASE("scheme memory: streams do not lend each other freed memory") {
     asked.optimizer.kind = Optimizer::sgd;
     Workload step = layered();
     std::vector<Bytes> held(7);
-    held.front() = Bytes(1'000'000'000);
+    held.front() = Bytes(60'000'000);
     step.activations = Activations{.bytes = held.front(), .recorded = true, .held = held};
     const PeakMemory memory =
         peak_memory(Job(std::move(step), small::node(2), std::move(asked), FreeModel{}));
-    CHECK(mb(*memory.parts.activations) == 1000);
+    CHECK(mb(*memory.parts.activations) == 60);
     constexpr double kOwnSegment = 20 * 1.048576 - 10;  // for the shards of parameters
     return mb(memory.segments) - kOwnSegment;
   };
