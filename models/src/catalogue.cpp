@@ -62,6 +62,7 @@ std::string_view hub_name_of(const CatalogueEntry& entry) {
 }
 
 const CatalogueEntry* find_entry(std::string_view name) {
+  if (name.empty()) return nullptr;
   const std::string spelt = spelling_of(name);
   std::string wanted = spelt;
   for (const auto& [other, known] : kOtherNames)
