@@ -249,15 +249,15 @@ TEST_CASE("config.json: every model type in full, as a digest") {
   // The order is that of kBuilt.
   const std::vector<std::string> digests = {
       "f43b167f1b4f803d", "efa9f6c5c6d7368d", "a2d0a19ff2ea57c8", "f6c13c23579ce26c",
-      "47881b177b8e935a", "0d690256ec150e75", "5f4184019670165f", "8ae197845fdc6434",
+      "47881b177b8e935a", "0d690256ec150e75", "5f4184019670165f", "b621d815014055d1",
       "324d1451c1fb5003", "1c7c57ef769fa489", "34b13619cc2de924", "85182db032ab6204",
       "0f3250bc3e42f2ea", "ea7e1cf6ce2e4b0d", "5e68d3ce79ad493e", "f8ecc580d72b5073",
-      "a47e0b858f215dc7", "11bfe6e65de0209b", "5cde5459ed8776a9", "1c867f6c17d1d403",
+      "a47e0b858f215dc7", "2fade70a04132b53", "5cde5459ed8776a9", "1c867f6c17d1d403",
       "c197449bf7bbc4df", "4cc4e844f622a740", "3b199e312134d7ee", "dca5a545da6b07fd",
       "63ec9888e4f3024a", "0c21118ba3c30d71", "11e97d95653373f9", "8b139c57ea84f1f3",
       "72f90b5f2ee78e75", "5d1a6182d84b0475", "cf58dc42b748a78e", "0d3c31a140d41a91",
       "fc3eba5540b42687", "3ca832255c95955f", "e3aa49cc37e0abb8", "dc3f26367a69915c",
-      "fcfcf25d22f8ee06", "746840ca15c6bea3", "99a0d72605fb402b", "4b52707877a0e282",
+      "fcfcf25d22f8ee06", "395fc4c4b3fc4cee", "f308ea450107ebfe", "4b52707877a0e282",
       "7ba66a42d937b52f", "a381f74c8e78d669", "3bfa9f85f846467a", "5143b33a6e915b38",
       "8d08dd3d215f7c7b", "e473356e16979354", "fa55fc579a3f6ee5", "ccf28efef26a0f12",
       "76acf995b828eb03", "8c0f54bce551f3c1", "2bf9397beaea8b8e", "6ca1345be9a68b50",
