@@ -160,8 +160,7 @@ void require_fitting_options(const AllReduceArguments& arguments, NcclVersion nc
     throw UsageError("--side-by-side", "this option compares ways to all-reduce",
                      "Leave out --collective");
   if (arguments.side_by_side && arguments.cluster.algorithm)
-    throw UsageError("--side-by-side",
-                     "this option already times both ring and tree, so it excludes --algorithm",
+    throw UsageError("--side-by-side", "this option already times both ring and tree",
                      "Leave out --algorithm");
 }
 
