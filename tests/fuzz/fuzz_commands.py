@@ -51,7 +51,9 @@ OUTPUTS = {
     "--output": ".json",
     "-o": ".json",
 }
-CANNOT_WRITE = re.compile(r"cannot (write|be written|create|rename|open .* for writing)|No space left|could not be written")
+CANNOT_WRITE = re.compile(
+    r"cannot (write|be written|create|rename|open .* for writing)|No space left|could not be written"
+)
 TOKEN = re.compile(r"[^\s=@,]+")
 JSON_STRING = re.compile(rb'"((?:[^"\\]|\\.)*)"')
 
