@@ -94,7 +94,8 @@ def main():
     )
     atexit.register(lab.kill)
     patience.until(lambda: lab.poll() is not None or sum(map(is_launched, ranks_of(marker))) >= 2)
-    time.sleep(1)  # until steps run; a lab that cannot run has ended by then
+    # Steps run by then, and a lab that cannot run has ended.
+    time.sleep(1)
     if lab.poll() is not None:
         said = "".join(lab.communicate())
         print(said)
