@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "ddpsim/models/estimate.hpp"
 #include "ddpsim/models/kept_activations.hpp"
 #include "ddpsim/models/transfer.hpp"
 
@@ -26,6 +27,13 @@ std::optional<Activations> by_layers(const Model& model, const Workload& workloa
   return activations;
 }
 
+/// The optimizer that an estimate states.
+std::optional<Optimizer> estimated_with(const Workload& workload) {
+  for (const auto& [key, value] : workload.provenance)
+    if (key == kOptimizerMark) return optimizer_from_word(value);
+  return std::nullopt;
+}
+
 }  // namespace
 
 OptimizerSetting know_memory(const MemoryRequest& request, Workload& workload) {
@@ -33,9 +41,10 @@ OptimizerSetting know_memory(const MemoryRequest& request, Workload& workload) {
   if (!request.optimizer || !workload.activations) model = recognised_model(workload);
   if (model && !workload.activations) workload.activations = by_layers(*model, workload);
   const Optimizer usual = model ? usual_optimizer(model->sample) : Optimizer::adam;
-  return {.kind = request.optimizer.value_or(usual),
-          .assumed = !request.optimizer,
-          .master_weights = request.master_weights};
+  const std::optional<Optimizer> stated =
+      request.optimizer ? request.optimizer : estimated_with(workload);
+  return {
+      .kind = stated.value_or(usual), .assumed = !stated, .master_weights = request.master_weights};
 }
 
 }  // namespace ddpsim

@@ -38,6 +38,8 @@ std::string full_name(const EstimateSpec& spec, const Model& model, const Comput
   if (spec.checkpointing != usual_checkpointing(spec.description))
     name += fmt::format(":ckpt={}", name_of(spec.checkpointing));
   if (!spec.frozen.empty()) name += fmt::format(":frozen={}", fmt::join(spec.frozen, "+"));
+  if (spec.optimizer) name += fmt::format(":{}", word_of(*spec.optimizer));
+  if (spec.fused_optimizer) name += ":fused";
   if (spec.channels_last) name += ":channels_last";
   if (spec.synchronized) name += ":sync";
   return name;
@@ -240,6 +242,7 @@ std::vector<std::pair<std::string, std::string>> provenance_of(const EstimateSpe
                             name_of(spec.attention.value_or(spec.description.attention)));
   if (spec.checkpointing != Checkpointing{})
     provenance.emplace_back("checkpointing", name_of(spec.checkpointing));
+  if (model.optimizer) provenance.emplace_back(kOptimizerMark, word_of(*model.optimizer));
   if (!spec.frozen.empty())
     provenance.emplace_back("frozen", fmt::format("{}", fmt::join(spec.frozen, "+")));
   if (!spec.description.source.empty())
@@ -268,6 +271,8 @@ Model model_of(const EstimateSpec& spec) {
                       .message = std::move(message),
                       .hint = std::move(hint)});
   };
+  if (spec.optimizer) model.optimizer = spec.optimizer;
+  model.fused_optimizer = model.fused_optimizer || spec.fused_optimizer;
   if (spec.channels_last)
     for (Layer& layer : model.layers) layer.channels_last = true;
   const std::vector<std::string> unmatched = freeze(model, spec.frozen);

@@ -20,6 +20,7 @@ constexpr std::string_view kCheckpointing = "ckpt=";
 constexpr std::string_view kFrozen = "frozen=";
 constexpr std::string_view kChannelsLast = "channels_last";
 constexpr std::string_view kSynchronized = "sync";
+constexpr std::string_view kFusedOptimizer = "fused";
 
 [[noreturn]] void refuse(std::string_view spec, std::string message, Hint hint = {}) {
   throw InputError({.file = in_quotes(spec),
@@ -109,6 +110,12 @@ class OptionParts {
       require_first(part, has_precision_);
       spec_.precision = *precision;
       has_precision_ = true;
+    } else if (const auto optimizer = optimizer_from_word(part)) {
+      require_first(part, spec_.optimizer.has_value());
+      spec_.optimizer = optimizer;
+    } else if (part == kFusedOptimizer) {
+      require_first(part, spec_.fused_optimizer);
+      spec_.fused_optimizer = true;
     } else if (part.size() > 1 && part.front() == 'b') {
       require_first(part, spec_.batch.has_value());
       spec_.batch = count_after(text_, part, "batch size", kMostSamples);
@@ -143,7 +150,8 @@ class OptionParts {
       refuse(
           text_, fmt::format("{} is not understood", in_quotes(part)),
           "After the GPU come bBATCH, sSEQ, one of fp32, tf32, amp, bf16, bf16-true, attn=eager or "
-          "attn=sdpa, ckpt=none, full or selective, frozen=MODULES, channels_last, and sync: "
+          "attn=sdpa, ckpt=none, full or selective, frozen=MODULES, one of sgd, momentum, adam, "
+          "adamw, then fused, channels_last, and sync: "
           "bert-large@A100:b8:s512:amp");
     }
   }

@@ -7,6 +7,7 @@
 
 #include "ddpsim/models/launches.hpp"
 #include "ddpsim/models/model_flops.hpp"
+#include "ddpsim/sim/values/cpu_offload.hpp"
 #include "layer_cost_constants.hpp"
 
 namespace ddpsim {
@@ -26,38 +27,6 @@ constexpr double kLeastDepth = 256;
 /// traces of a ResNet-50 on an A100 and a VGG-13 on an H100, with three conversions to NHWC and one
 /// from NHWC per convolution.
 constexpr double kLayoutPasses = 4.0 / 3;
-
-/// SGD reads gradient and weight, and writes the weight. Momentum is one more state, which is read
-/// and written; Adam has two.
-int least_optimizer_passes(const Model& model) {
-  switch (model.optimizer.value_or(usual_optimizer(model.sample))) {
-    case Optimizer::sgd:
-      return 3;
-    case Optimizer::momentum:
-      return 5;
-    case Optimizer::adam:
-    case Optimizer::adamw:
-      break;
-  }
-  return 7;
-}
-
-/// Reads and writes of all foreach kernels (torch/optim/sgd.py, adam.py). Momentum: mul 2, add 3,
-/// add 3. Adam: lerp 3, mul 2, addcmul 3, sqrt 2, div 2, add 2, addcdiv 4; AdamW: mul 2 before.
-int optimizer_passes(const Model& model) {
-  if (model.fused_optimizer) return least_optimizer_passes(model);
-  switch (model.optimizer.value_or(usual_optimizer(model.sample))) {
-    case Optimizer::sgd:
-      return 3;
-    case Optimizer::momentum:
-      return 8;
-    case Optimizer::adam:
-      return 18;
-    case Optimizer::adamw:
-      break;
-  }
-  return 20;
-}
 
 /// Passes over the scores where PyTorch's attention is not fused ("math"), each way. Forward: one
 /// product writes and one reads, mask 2, softmax 2, rows without scores 3. Backward is alike.
@@ -346,8 +315,9 @@ Duration optimizer_cost(const Model& model, const GpuModel& gpu) {
       elements += static_cast<double>(gradient_bytes(parameter)->count()) /
                   static_cast<double>(element_size(parameter.dtype));
   const LayerCostConstants constants;
-  const double bytes =
-      optimizer_passes(model) * elements * static_cast<double>(element_size(Dtype::float32));
+  const Bytes of_each = bytes_stepped(model.optimizer.value_or(usual_optimizer(model.sample)),
+                                      model.fused_optimizer, Bytes(element_size(Dtype::float32)));
+  const double bytes = static_cast<double>(of_each.count()) * elements;
   return Duration::seconds(bytes / (layer_bandwidth(gpu).bytes_per_second() * constants.memory *
                                     sustained_by(gpu).memory) +
                            static_cast<double>(optimizer_launches(model, Precision::fp32).kernels) *

@@ -23,8 +23,6 @@ using DocumentKind = ValueType::Kind;
 constexpr std::size_t kMostTraced = 1'000'000;  ///< parameters, layers, blocks
 constexpr std::int64_t kMostTracedBatch = 1'000'000;
 constexpr const char* kTraceItAgain = "Trace the module again with ddpsim.estimate";
-constexpr std::array kOptimizers = {Optimizer::sgd, Optimizer::momentum, Optimizer::adam,
-                                    Optimizer::adamw};
 
 std::vector<std::string> sample_words() {
   return {"image", "sequence", "other"};
@@ -176,11 +174,8 @@ class ModelFileReader {
   }
 
   void read_step() {
-    if (const auto optimizer = root_.optional("optimizer")) {
-      const std::string word = optimizer->choice(optimizer_words());
-      model_.optimizer =
-          *std::ranges::find_if(kOptimizers, [&](Optimizer one) { return word_of(one) == word; });
-    }
+    if (const auto optimizer = root_.optional("optimizer"))
+      model_.optimizer = optimizer_from_word(optimizer->choice(optimizer_words()));
     if (const auto fused = root_.optional("fused_optimizer"))
       model_.fused_optimizer = fused->boolean();
   }

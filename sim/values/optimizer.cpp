@@ -18,6 +18,12 @@ std::string_view word_of(Optimizer optimizer) {
   return "";
 }
 
+std::optional<Optimizer> optimizer_from_word(std::string_view word) {
+  for (const Optimizer optimizer : kOptimizers)
+    if (word_of(optimizer) == word) return optimizer;
+  return std::nullopt;
+}
+
 int step_kernels(Optimizer optimizer) {
   switch (optimizer) {
     case Optimizer::sgd:

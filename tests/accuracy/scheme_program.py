@@ -95,6 +95,8 @@ class Predictor:
             parts.append("attn=eager" if model_dimensions.has_eager_attention(job.model) else "attn=sdpa")
         if job.checkpointing != "none":
             parts.append(f"ckpt={job.checkpointing}")
+        if job.optimizer:
+            parts.append(job.optimizer)
         spec = f"{name}@{job.gpu}:" + ":".join(parts)
         return self.half(spec) if job.arrives_in_fp16 else spec
 

@@ -124,6 +124,8 @@ class Job:
     assumed: list  # facts that the row does not state
     # The script loads parameters in bfloat16 under any scheme.
     bf16_parameters: bool = False
+    # A word of the estimate; "": the usual one.
+    optimizer: str = ""
 
     @property
     def guesses_links(self):
@@ -504,8 +506,6 @@ def options_of(row, scheme, micro_batches):
         options += ["--bucket-cap-mb", "64", "--no-broadcast-buffers"]
     if scheme == "naive":  # TensorFlow had NCCL 1.3 with one ring
         options += ["--nccl", "2.0.5", "--max-channels", "1"]
-    if scheme == "parameter_server" and "tf_cnn_benchmarks" in row["framework"]:
-        options += ["--optimizer", "sgd"]  # its default (benchmark_cnn.py)
     if re.search(r"\bgloo\b", row["scheme"] + " " + settings, re.IGNORECASE):
         options += ["--backend", "gloo"]
     if "gradient_as_bucket_view=true" in settings:
@@ -583,6 +583,8 @@ def job_of(row, baseline=False):
         ),
         assumed=assumed,
         bf16_parameters=script.bf16_parameters,
+        # Its default (benchmark_cnn.py).
+        optimizer="sgd" if "tf_cnn_benchmarks" in row["framework"] else "",
     )
 
 

@@ -118,7 +118,7 @@ class Jobs(unittest.TestCase):
         self.assertEqual(ddpsim("simulate", job, "p4de").code, 0)
         refused = ddpsim("simulate", job, "p4d")
         self.assertEqual(refused.code, 3)
-        self.assertIn("needs about 43.9 GiB of memory per GPU, but A100-40GB has 40 GiB", refused.err)
+        self.assertIn("needs about 43.7 GiB of memory per GPU, but A100-40GB has 40 GiB", refused.err)
         self.assertIn("V100 (assumed to be V100-32GB) has 32 GiB", ddpsim("simulate", "gpt2-xl@V100", "dgx1v").err)
 
     def test_a_recording_from_a_larger_variant_does_not_prove_that_it_fits(self):
@@ -140,7 +140,7 @@ class Jobs(unittest.TestCase):
         outcome = ddpsim("compare", "gpt2-xl@A100-80GB", "p4d", "p4de")
         self.assertEqual(outcome.code, 0)
         self.assertNotIn("differ only in name", outcome.out)
-        self.assertIn("p4d (8 GPUs): needs about 43.9 GiB of memory per GPU, but A100-40GB has 40 GiB", outcome.out)
+        self.assertIn("p4d (8 GPUs): needs about 43.7 GiB of memory per GPU, but A100-40GB has 40 GiB", outcome.out)
 
     def test_compare_of_two_variants_says_that_one_has_more(self):
         told = ddpsim("compare", "resnet50@A100-80GB", "p4d", "p4de").out

@@ -168,3 +168,20 @@ TEST_CASE("launches: an estimate says its memory format and what it launches") {
   CHECK_THROWS_AS(parse_estimate_spec("gpt2@A100:channels_last"), InputError);
   CHECK_THROWS_AS(parse_estimate_spec("resnet18@A100:sync:sync"), InputError);
 }
+
+TEST_CASE("launches: an estimate states its optimizer, and whether it is fused") {
+  const auto estimated = [](const std::string& spec) {
+    const EstimateSpec parsed = parse_estimate_spec(spec);
+    return estimate_workload(parsed, *find_gpu(parsed.gpu));
+  };
+  const Workload usual = estimated("gpt2@A100:b1:bf16");
+  const Workload adamw = estimated("gpt2@A100:b1:bf16:adamw");
+  const Workload fused = estimated("gpt2@A100:b1:bf16:fused:adamw");
+  CHECK(adamw.name.ends_with(":bf16:adamw"));
+  CHECK(fused.name.ends_with(":bf16:adamw:fused"));
+  CHECK(*usual.optimizer < *adamw.optimizer);  // AdamW scales the parameters first
+  CHECK(*fused.optimizer * 2 < *usual.optimizer);
+  CHECK(fused.launches->optimizer < usual.launches->optimizer);
+  CHECK_THROWS_AS(parse_estimate_spec("gpt2@A100:sgd:adam"), InputError);
+  CHECK_THROWS_AS(parse_estimate_spec("gpt2@A100:fused:fused"), InputError);
+}

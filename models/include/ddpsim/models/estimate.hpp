@@ -2,7 +2,7 @@
 //
 //   MODEL@GPU[:bBATCH][:sSEQ][:fp32|tf32|amp|bf16|bf16-true][:attn=eager|sdpa]
 //            [:ckpt=none|full|selective|BLOCKS][:frozen=GLOB[+GLOB]]
-//            [:channels_last][:sync]
+//            [:sgd|momentum|adam|adamw][:fused][:channels_last][:sync]
 //
 // MODEL is a name of the catalogue, dimensions (llama:layers=…, model_config.hpp), or the path of a
 // config.json or of a traced model (model_file.hpp). It ends at the last `@`. The caller reads the
@@ -33,6 +33,9 @@ struct EstimateSpec {
   std::vector<std::string> frozen;  ///< patterns of modules or parameters (frozen.hpp)
   /// Model and images have the memory format torch.channels_last.
   bool channels_last = false;
+  std::optional<Optimizer> optimizer;  ///< absent: as traced, or the usual one
+  /// The optimizer updates all states of a parameter in one kernel (fused=True).
+  bool fused_optimizer = false;
   /// The script waits for the GPU at the end of each step: it reads its loss, or calls
   /// torch.cuda.synchronize().
   bool synchronized = false;
@@ -66,6 +69,8 @@ inline constexpr std::string_view kLaunchesMark = "launches";
 /// Keys of the provenance: remarks about a config.json, and which of its fields were ignored.
 inline constexpr std::string_view kNoteMark = "note";
 inline constexpr std::string_view kIgnoredMark = "ignored";
+/// The optimizer, if the estimate or the trace states it.
+inline constexpr std::string_view kOptimizerMark = "optimizer";
 /// Remarks about a traced model, or one of the catalogue.
 inline constexpr std::string_view kModelNoteMark = "model_note";
 

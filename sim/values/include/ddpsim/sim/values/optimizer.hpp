@@ -3,6 +3,8 @@
 // depends on the optimizer, too.
 #pragma once
 
+#include <array>
+#include <optional>
 #include <string_view>
 
 namespace ddpsim {
@@ -11,6 +13,10 @@ namespace ddpsim {
 enum class Optimizer { sgd, momentum, adam, adamw };
 /// The word that --optimizer takes: "sgd", "momentum", "adam", "adamw".
 std::string_view word_of(Optimizer optimizer);
+inline constexpr std::array kOptimizers = {Optimizer::sgd, Optimizer::momentum, Optimizer::adam,
+                                           Optimizer::adamw};
+/// The optimizer of this word; absent if there is none.
+std::optional<Optimizer> optimizer_from_word(std::string_view word);
 
 /// Number of kernels that torch.optim (2.0 to 2.13) launches to step one parameter. It launches one
 /// for each update of the parameter, of a moment, and of the denominator.
