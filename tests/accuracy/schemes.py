@@ -66,8 +66,10 @@ BARS = {
     ("efficiencies", "all", "median"): 0.026,
     ("efficiencies", "all", "p90"): 0.10,
     ("memory", "all", "n"): 10,
-    ("memory", "all", "median"): 0.065,
-    ("memory", "all", "worst"): 0.15,
+    # 0.065 and 0.15 were reached while two errors cancelled: activations counted too high, and what the allocator
+    # reserves beyond them too low. The worst two are reserved memory with full checkpointing.
+    ("memory", "all", "median"): 0.068,
+    ("memory", "all", "worst"): 0.21,
     ("steps", "links known", "n"): 88,
     ("steps", "links known", "median"): 0.06,
     ("steps", "links known", "p90"): 0.20,
