@@ -150,9 +150,8 @@ class OptionParts {
       refuse(
           text_, fmt::format("{} is not understood", in_quotes(part)),
           "After the GPU come bBATCH, sSEQ, one of fp32, tf32, amp, bf16, bf16-true, attn=eager or "
-          "attn=sdpa, ckpt=none, full or selective, frozen=MODULES, one of sgd, momentum, adam, "
-          "adamw, then fused, channels_last, and sync: "
-          "bert-large@A100:b8:s512:amp");
+          "attn=sdpa, ckpt=none, full or selective, and frozen=MODULES. Further words are sgd, "
+          "momentum, adam, adamw, fused, channels_last, sync: bert-large@A100:b8:s512:amp");
     }
   }
 
