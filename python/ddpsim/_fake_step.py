@@ -46,7 +46,7 @@ class Run:
 class Step(TorchDispatchMode):
     """Records the operators of a step. Forward adds the operators, and backward adds its own costs to each of them."""
 
-    def __init__(self, parameters: Sequence[Any], names: Mapping[int, str]) -> None:
+    def __init__(self, parameters: Sequence[Any], buffers: Sequence[Any], names: Mapping[int, str]) -> None:
         super().__init__()
         self.operators: list[Operator] = []
         self.runs: list[Run] = []
@@ -59,6 +59,7 @@ class Step(TorchDispatchMode):
         self._failed_in = ""
         self._names = names
         self._parameters = {storage_of(tensor): index for index, tensor in enumerate(parameters)}
+        self._buffers = {storage_of(tensor) for tensor in buffers}
         self._tensors = list(parameters)
         # Storages that the model itself made fp32, and those that autocast leaves so.
         self._wide: set[int] = set()
@@ -88,7 +89,7 @@ class Step(TorchDispatchMode):
         outs, ins = tensors_in(out), tensors_in((args, kwargs or {}))
         if is_view(func, ins, outs):
             return out
-        if packet == "add_" and not args[0].dim() and storage_of(args[0]) in self._outside:
+        if packet == "add_" and not args[0].dim() and storage_of(args[0]) in self._buffers:
             return out  # BatchNorm's count of batches, which the program knows
         if self._in_backward:
             self._backward(packet, args, ins, outs)
@@ -371,7 +372,7 @@ def take_step(
     fakes = _Fakes(channels_last)
     names = {id(one): name for name, one in module.named_modules()}
     made = [fakes(parameter) for parameter in module.parameters()]
-    step = Step(made, names)
+    step = Step(made, [fakes(buffer) for buffer in module.buffers()], names)
     with contextlib.ExitStack() as stack:
         for index, parameter in enumerate(made):
             if parameter.requires_grad:

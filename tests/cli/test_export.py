@@ -52,7 +52,7 @@ def documents(text):
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 
 
-# The advice for this job is NCCL_MAX_NCHANNELS=8.
+# The advice for this job is NCCL_MAX_NCHANNELS=4.
 FEWER_CHANNELS = ("gpt2-xl@A100:b2:s1024:bf16", "dgxa100@1")
 
 
@@ -119,7 +119,7 @@ class Plans(unittest.TestCase):
             self.skipTest("no python3 here has PyTorch (scripts/setup.sh --torch)")
         with tempfile.TemporaryDirectory() as folder:
             file = exported(pathlib.Path(folder), "nccl", job=FEWER_CHANNELS)
-            for setting, expected in (("proposed", {"NCCL_MAX_NCHANNELS": "8"}), ("today", {})):
+            for setting, expected in (("proposed", {"NCCL_MAX_NCHANNELS": "4"}), ("today", {})):
                 told = run(python, pathlib.Path(folder), "environment", file.name, DDPSIM_SETTING=setting)
                 self.assertEqual(documents(told), [{file.stem: expected}])
             limited = (*FEWER_CHANNELS, "--max-channels", "1")
