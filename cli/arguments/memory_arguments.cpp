@@ -13,13 +13,12 @@ namespace ddpsim {
 void add_memory_options(CLI::App& command, MemoryArguments& arguments) {
   const HelpGroup group(command, kMemoryGroup);
   std::vector<std::pair<std::string, std::optional<Optimizer>>> optimizers;
-  for (const Optimizer optimizer :
-       {Optimizer::sgd, Optimizer::momentum, Optimizer::adam, Optimizer::adamw})
+  for (const Optimizer optimizer : kOptimizers)
     optimizers.emplace_back(word_of(optimizer), optimizer);
-  add_word_option(
-      command, "--optimizer", arguments.optimizer, std::move(optimizers),
-      "Count this optimizer's state as memory; its time stays as recorded (default: momentum for "
-      "image models, adam for others)");
+  add_word_option(command, "--optimizer", arguments.optimizer, std::move(optimizers),
+                  "Count this optimizer's state as memory; its time stays as recorded or estimated "
+                  "(default: momentum for "
+                  "image models, adam for others)");
   command.add_flag("--master-weights", arguments.master_weights,
                    "Keep fp32 copies of half-precision parameters, as apex O2 and Megatron do");
   command

@@ -94,6 +94,8 @@ void warn(const JobRequest& request, const VersionsInForce& versions, const Load
         "{:.6g}ms predicts from that time",
         source, loaded.unprofiled_step->milliseconds(), loaded.unprofiled_step->milliseconds()));
   if (waits_left_out) warnings.add(*waits_left_out);
+  if (auto warning = other_optimizer_warning(request.memory, job.workload()))
+    warnings.add(*std::move(warning));
   warnings.add(archive_warnings(request.cluster.text, job.cluster()));
   warnings.add(loaded.warnings);
   if (loaded.ddp_log) warnings.add(warnings_in_workload(source));

@@ -40,6 +40,14 @@ std::string batch_that_fits(const PeakMemory& peak, Bytes there, const Workload&
                                  static_cast<std::int64_t>(batch));
 }
 
+/// Whether a rank holds less than all parameters.
+bool shards_parameters(const PeakMemory& peak, const Workload& workload) {
+  Bytes all;
+  for (const Parameter& parameter : workload.parameters)
+    all += gradient_bytes(parameter).value_or(Bytes());
+  return peak.parts.parameters < all;
+}
+
 /// Whether the job was recorded on that GPU with that batch. A variant with more memory would prove
 /// nothing.
 bool was_run(const Job& job) {
@@ -85,8 +93,9 @@ std::optional<MemoryProblem> memory_problem(const PeakMemory& peak, const Memory
   if (!there.stated && by_layers)
     remedies.push_back(
         static_cast<double>(kept.count()) > kRoom * static_cast<double>(there.bytes.count())
-            ? fmt::format("Without activations {} of it remain. Shard it with --scheme fsdp2",
-                          rounded_size_text(kept))
+            ? fmt::format("Without activations {} of it remain. {}", rounded_size_text(kept),
+                          shards_parameters(peak, job.workload()) ? "More nodes shard it further"
+                                                                  : "Shard it with --scheme fsdp2")
             : "With activation checkpointing or fused attention it needs less");
   std::erase(remedies, "");
   problem.remedy = fmt::format("{}", fmt::join(remedies, ". "));

@@ -1,5 +1,7 @@
 #include "memory_knowledge.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <vector>
@@ -34,17 +36,33 @@ std::optional<Optimizer> estimated_with(const Workload& workload) {
   return std::nullopt;
 }
 
+Optimizer usual_for(const std::optional<Model>& model) {
+  return model ? usual_optimizer(model->sample) : Optimizer::adam;
+}
+
 }  // namespace
 
 OptimizerSetting know_memory(const MemoryRequest& request, Workload& workload) {
   std::optional<Model> model;
   if (!request.optimizer || !workload.activations) model = recognised_model(workload);
   if (model && !workload.activations) workload.activations = by_layers(*model, workload);
-  const Optimizer usual = model ? usual_optimizer(model->sample) : Optimizer::adam;
   const std::optional<Optimizer> stated =
       request.optimizer ? request.optimizer : estimated_with(workload);
-  return {
-      .kind = stated.value_or(usual), .assumed = !stated, .master_weights = request.master_weights};
+  return {.kind = stated.value_or(usual_for(model)),
+          .assumed = !stated,
+          .master_weights = request.master_weights};
+}
+
+std::optional<std::string> other_optimizer_warning(const MemoryRequest& request,
+                                                   const Workload& workload) {
+  if (!request.optimizer || !is_estimate(workload)) return std::nullopt;
+  const std::optional<Optimizer> stated = estimated_with(workload);
+  const Optimizer timed = stated ? *stated : usual_for(recognised_model(workload));
+  if (timed == *request.optimizer) return std::nullopt;
+  return fmt::format(
+      "--optimizer {0} counts in memory alone: the step was timed with {1}. Write {0} behind the "
+      "GPU, as in MODEL@GPU:{0}",
+      word_of(*request.optimizer), word_of(timed));
 }
 
 }  // namespace ddpsim

@@ -37,6 +37,20 @@ class Estimates(unittest.TestCase):
         low, high = interval("--compute-scale", "1.1±0.01")
         self.assertTrue(-3 < low < 0 < high < 5, (low, high))
 
+    def test_an_optimizer_named_twice_is_told_apart(self):
+        document = answer("simulate", "resnet18@V100:adamw", "2xv100-nvlink", "--optimizer", "sgd")
+        self.assertTrue(warned(document, "--optimizer sgd counts in memory alone: the step was timed with adamw"))
+        document = answer("simulate", "resnet18@V100", "2xv100-nvlink", "--optimizer", "momentum")
+        self.assertFalse(warned(document, "--optimizer"))
+        optimizer = answer("simulate", "resnet18@V100:sgd", "2xv100-nvlink")["memory"]["optimizer"]
+        self.assertEqual((optimizer["kind"], optimizer["assumed"]), ("sgd", False))
+
+    def test_what_is_sharded_already_needs_more_nodes(self):
+        for scheme, remedy in (("ddp", "Shard it with --scheme fsdp2"), ("fsdp2", "More nodes shard it further")):
+            told = ddpsim("simulate", "mixtral-8x7b@H100:bf16-true:fused", "dgxh100@4", "--scheme", scheme)
+            self.assertEqual(told.code, 3)
+            self.assertIn(remedy, told.err)
+
     def test_several_ranks_compute_slower_than_one(self):
         def shares(*options):
             step = answer("simulate", "resnet50@V100:b32", "2xv100-nvlink", "--no-broadcast-buffers", *options)
