@@ -42,8 +42,8 @@ class Estimates(unittest.TestCase):
         self.assertTrue(warned(document, "--optimizer sgd counts in memory alone: the step was timed with adamw"))
         document = answer("simulate", "resnet18@V100", "2xv100-nvlink", "--optimizer", "momentum")
         self.assertFalse(warned(document, "--optimizer"))
-        optimizer = answer("simulate", "resnet18@V100:sgd", "2xv100-nvlink")["memory"]["optimizer"]
-        self.assertEqual((optimizer["kind"], optimizer["assumed"]), ("sgd", False))
+        memory = answer("simulate", "resnet18@V100:sgd", "2xv100-nvlink")["memory"]
+        self.assertEqual((memory["optimizer"], memory["optimizer_assumed"]), ("sgd", False))
 
     def test_what_is_sharded_already_needs_more_nodes(self):
         for scheme, remedy in (("ddp", "Shard it with --scheme fsdp2"), ("fsdp2", "More nodes shard it further")):
