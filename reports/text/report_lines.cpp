@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -145,7 +145,9 @@ std::string activations_line(const std::optional<PeakMemory>& memory, const Term
   std::string text =
       fmt::format("Activations after forward: {}", rounded_size_text(memory->activations->bytes));
   const char* separator = ": ";
-  for (const KeptBy& one : memory->activations->by | std::views::take(kNamed)) {
+  // Not std::views::take: clang before 16 cannot compile views over libstdc++.
+  const std::span<const KeptBy> by = memory->activations->by;
+  for (const KeptBy& one : by.first(std::min(by.size(), kNamed))) {
     text += fmt::format("{}{} {}", separator, one.name, rounded_size_text(one.bytes));
     separator = ", ";
   }

@@ -12,6 +12,7 @@
 #include "ddpsim/formats/files.hpp"
 #include "evidence_text.hpp"
 #include "mentions.hpp"
+#include "small_jobs.hpp"
 
 using namespace ddpsim;
 using namespace ddpsim::evidence_text;
@@ -158,7 +159,7 @@ TEST_CASE("DDP's buckets: only two with a large cap, or very many small ones") {
     for (int k = 0; k < count; ++k) sizes += (k ? ", " : "") + std::to_string(each);
     return problems_of(fmt::format("bucket_cap_bytes: {}\nrebuilt_bucket_sizes: {}\n", cap, sizes));
   };
-  constexpr std::int64_t kMiB = 1 << 20;
+  using small::kMiB;
   REQUIRE(buckets(1000 * kMiB, 1, 200 * kMiB).size() == 1);
   CHECK(buckets(1000 * kMiB, 1, 200 * kMiB)[0].what == CauseClass::bucket_sizes);
   CHECK(buckets(25 * kMiB, 1, 200 * kMiB).empty());  // one large parameter, default cap

@@ -185,7 +185,7 @@ TEST_CASE("tune JSON: a cap reads back as the same double") {
 TEST_CASE("buckets JSON: launch order with limits and reasons") {
   const StepResult step = sample::step();
   const Json doc = Json::parse(
-      buckets_json({step.buckets[0].bucket, step.buckets[1].bucket}, {"careful"}, {2, 8}));
+      buckets_json({step.buckets[0].bucket, step.buckets[1].bucket}, {"careful"}, {{2, 8}}));
   CHECK(doc["schema"] == "ddpsim.buckets/1");
   CHECK(doc["torch"] == "2.8");
   CHECK(doc["warnings"] == Json::array({"careful"}));

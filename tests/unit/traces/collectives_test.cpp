@@ -145,10 +145,10 @@ TEST_CASE("tensors: the first input of a list, or nothing") {
     const auto tensor = first_input(dims, types);
     return tensor ? std::optional(tensor->shape) : std::nullopt;
   };
-  using Shape = std::vector<std::int64_t>;
-  CHECK(shape("[[1000, 2048], [7]]") == Shape{1000, 2048});
-  CHECK(shape(" [ [ 3 ] ] ") == Shape{3});
-  CHECK(shape("[[]]") == Shape{});
+  using Lengths = std::vector<std::int64_t>;
+  CHECK(shape("[[1000, 2048], [7]]") == Lengths{1000, 2048});
+  CHECK(shape(" [ [ 3 ] ] ") == Lengths{3});
+  CHECK(shape("[[]]") == Lengths{});
   CHECK_FALSE(shape("[]").has_value());
   CHECK_FALSE(shape("[[3").has_value());
   CHECK_FALSE(shape("[[x]]").has_value());
