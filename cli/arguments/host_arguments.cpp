@@ -6,6 +6,7 @@
 
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/formats/usage_error.hpp"
+#include "ddpsim/sim/values/ddp_costs.hpp"
 #include "help_group.hpp"
 
 namespace ddpsim {
@@ -26,9 +27,11 @@ Duration parse_launch_cost(const std::string& text) {
 void add_host_options(CLI::App& command, HostArguments& arguments) {
   const HelpGroup group(command, kVariationGroup);
   command
-      .add_option("--launch-cost", arguments.launch_cost,
-                  "Set the host's time to launch one kernel, if the workload counts kernels as "
-                  "estimates do (default: 16us)")
+      .add_option(
+          "--launch-cost", arguments.launch_cost,
+          fmt::format("Set the host's time to call an operator and launch its kernel, if the "
+                      "workload counts launches as estimates do (default: {:.0f}us)",
+                      DdpCosts().host_kernel.microseconds()))
       ->type_name("TIME");
   command.add_flag("--cuda-graph", arguments.cuda_graph,
                    "Capture the whole step in a CUDA graph, which the host launches once");

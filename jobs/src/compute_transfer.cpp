@@ -140,8 +140,7 @@ std::string sentence(const Model& model, const Transfer& transfer, const Range& 
   const double ratio = faster >= 1 ? faster : 1 / faster;
   return fmt::format(
       "compute is carried over {}, layer by layer ({}): {:.3g} times {}. Past errors say that its "
-      "speed "
-      "is {:.2f} to {:.2f} times that. No measurement of this workload confirms it",
+      "speed is {:.2f} to {:.2f} times that. No measurement of this workload confirms it",
       what, model.name, ratio, faster >= 1 ? "faster" : "longer", range.first, range.second);
 }
 

@@ -29,13 +29,6 @@ std::optional<Activations> by_layers(const Model& model, const Workload& workloa
   return activations;
 }
 
-/// The optimizer that an estimate states.
-std::optional<Optimizer> estimated_with(const Workload& workload) {
-  for (const auto& [key, value] : workload.provenance)
-    if (key == kOptimizerMark) return optimizer_from_word(value);
-  return std::nullopt;
-}
-
 Optimizer usual_for(const std::optional<Model>& model) {
   return model ? usual_optimizer(model->sample) : Optimizer::adam;
 }
@@ -47,16 +40,17 @@ OptimizerSetting know_memory(const MemoryRequest& request, Workload& workload) {
   if (!request.optimizer || !workload.activations) model = recognised_model(workload);
   if (model && !workload.activations) workload.activations = by_layers(*model, workload);
   const std::optional<Optimizer> stated =
-      request.optimizer ? request.optimizer : estimated_with(workload);
+      request.optimizer ? request.optimizer : stated_optimizer(workload);
   return {.kind = stated.value_or(usual_for(model)),
           .assumed = !stated,
-          .master_weights = request.master_weights};
+          .master_weights = request.master_weights,
+          .fused = states_fused_optimizer(workload)};
 }
 
 std::optional<std::string> other_optimizer_warning(const MemoryRequest& request,
                                                    const Workload& workload) {
   if (!request.optimizer || !is_estimate(workload)) return std::nullopt;
-  const std::optional<Optimizer> stated = estimated_with(workload);
+  const std::optional<Optimizer> stated = stated_optimizer(workload);
   const Optimizer timed = stated ? *stated : usual_for(recognised_model(workload));
   if (timed == *request.optimizer) return std::nullopt;
   return fmt::format(

@@ -50,17 +50,19 @@ BlockModules bart_block(const BartShape& shape, const BartStack& stack, bool dec
 
 void add_positions(ModuleRecorder& model, const std::string& prefix, const BartShape& shape,
                    std::int64_t rows, bool fixed) {
+  const Activation embedded = model.activation();
   const std::size_t positions = model.embedding(prefix + "embed_positions", rows, shape.hidden);
   if (fixed) model.freeze_parameter(positions);
   model.look_up(positions);
-  model.add(prefix + "embed_positions.add");
+  model.add(prefix + "embed_positions.add", embedded);
   if (shape.embedding_norm) model.layer_norm(prefix + "layernorm_embedding");
   if (shape.dropout) model.dropout(prefix + "dropout");
 }
 
 /// Two convolutions over the spectrogram. The second one halves the number of frames.
 void hear(ModuleRecorder& model, const std::string& prefix, const BartShape& shape) {
-  model.continue_from({.channels = shape.mel_bins, .height = 2 * shape.encoder.positions});
+  model.continue_from(
+      {.channels = shape.mel_bins, .height = 2 * shape.encoder.positions, .single = true});
   for (const char* convolution : {"conv1", "conv2"}) {
     const std::int64_t stride = convolution[4] == '2' ? 2 : 1;
     model.conv2d(prefix + convolution, {.out = shape.hidden,

@@ -9,18 +9,20 @@ namespace {
 
 void block(ModuleRecorder& model, const std::string& prefix, const BloomShape& shape) {
   model.begin_block();
+  const Activation given = model.activation();
   model.layer_norm(prefix + "input_layernorm");
   model.linear(prefix + "self_attention.query_key_value", 3 * shape.hidden);
   model.continue_from({.channels = shape.hidden, .height = model.activation().height});
   model.attention(prefix + "self_attention",
                   {.heads = shape.heads, .keys = model.activation().positions(), .causal = true});
   model.linear(prefix + "self_attention.dense", shape.hidden);
-  model.add(prefix + "self_attention.add");
+  model.add(prefix + "self_attention.add", given);
+  const Activation attended = model.activation();
   model.layer_norm(prefix + "post_attention_layernorm");
   model.linear(prefix + "mlp.dense_h_to_4h", 4 * shape.hidden);
   model.gelu(prefix + "mlp.gelu_impl");
   model.linear(prefix + "mlp.dense_4h_to_h", shape.hidden);
-  model.add(prefix + "mlp.add");
+  model.add(prefix + "mlp.add", attended);
   model.end_block();
 }
 

@@ -178,12 +178,18 @@ std::vector<std::string> model_names() {
 Hint models_instead_of(std::string_view name) {
   const std::string spelt = spelling_of(name.substr(name.rfind('/') + 1));
   std::vector<std::string> names = model_names();
-  // "bert-base-uncased", "Qwen2.5-7B-Instruct": a checkpoint of a model.
+  // "bert-base-uncased", "meta-llama/Llama-3.1-8B-Instruct": a checkpoint of a model.
   std::string begins;
-  for (const std::string& known : names) {
-    const std::string start = spelling_of(known);
-    if (spelt.starts_with(start + "-") && start.size() > spelling_of(begins).size()) begins = known;
-  }
+  std::size_t longest = 0;
+  const auto compare = [&](std::string_view other, const std::string& known) {
+    const std::string start = spelling_of(other);
+    if ((spelt + "-").starts_with(start + "-") && start.size() > longest) {
+      begins = known;
+      longest = start.size();
+    }
+  };
+  for (const std::string& known : names) compare(known, known);
+  for (const auto& [other, known] : kOtherNames) compare(other, std::string(known));
   std::vector<std::string> alike;
   for (const std::string& known : names)
     if (!spelt.empty() && spelling_of(known).starts_with(spelt)) alike.push_back(known);

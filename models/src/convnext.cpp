@@ -11,6 +11,7 @@ void convnext_layer(ModuleRecorder& model, const std::string& prefix, const Conv
                     std::int64_t features) {
   constexpr std::int64_t kSide = 7;
   const std::size_t first = model.defined();
+  const Activation given = model.activation();
   model.conv2d(prefix + "dwconv", {.out = features,
                                    .kernel = {.height = kSide, .width = kSide},
                                    .padding = {.height = kSide / 2, .width = kSide / 2},
@@ -29,7 +30,7 @@ void convnext_layer(ModuleRecorder& model, const std::string& prefix, const Conv
     model.elementwise(prefix + "layer_scale", {.forward = 2, .backward = 4});
     model.with_parameter(prefix + "layer_scale_parameter", {features});
   }
-  model.add(prefix + "add");
+  model.add(prefix + "add", given);
   model.define_in_order(
       first, prefix, "layer_scale_parameter dwconv layernorm pwconv1 grn.weight grn.bias pwconv2");
 }

@@ -44,7 +44,7 @@ std::size_t embed(ModuleRecorder& model, const EncoderShape& shape) {
     tables.push_back(model.embedding(prefix + table.name, table.rows, features));
   for (std::size_t k = 0; k < tables.size(); ++k) {
     model.look_up(tables[k]);
-    if (k > 0) model.add(prefix + shape.tables[k].name + ".add");
+    if (k > 0) model.add(prefix + shape.tables[k].name + ".add", model.activation());
   }
   run_norm(model, prefix, shape.embeddings_norm);
   if (shape.dropout) model.dropout(prefix + "dropout");
@@ -63,7 +63,7 @@ void run_distances(ModuleRecorder& model, const EncoderShape& shape) {
     return;
   }
   const Activation tokens = model.activation();
-  model.continue_from({.channels = shape.hidden, .height = shape.distances});
+  model.continue_from({.channels = shape.hidden, .height = shape.distances, .single = true});
   model.layer_norm(shape.base + "encoder.LayerNorm");
   model.with_parameter(table, {shape.distances, shape.hidden});
   for (int others = 0; others < 2; ++others)
@@ -72,6 +72,7 @@ void run_distances(ModuleRecorder& model, const EncoderShape& shape) {
 }
 
 void run_convolution(ModuleRecorder& model, const EncoderShape& shape) {
+  const Activation given = model.activation();
   const std::string prefix = shape.base + "encoder.conv.";
   model.conv2d(prefix + "conv", {.out = shape.hidden,
                                  .kernel = {.height = shape.convolution, .width = 1},
@@ -80,7 +81,7 @@ void run_convolution(ModuleRecorder& model, const EncoderShape& shape) {
                                  .one_dimension = true});
   if (shape.dropout) model.dropout(prefix + "dropout");
   model.relu(prefix + "tanh");
-  model.add(prefix + "add");
+  model.add(prefix + "add", given);
   model.layer_norm(prefix + "LayerNorm");
 }
 

@@ -50,15 +50,20 @@ std::string full_name(const EstimateSpec& spec, const Model& model, const Comput
 void require_possible(const EstimateSpec& spec, const Model& model, const ComputeSetting& setting) {
   constexpr double kMostBytes = 1e17;
   constexpr double kMostSeconds = 5e4;
-  constexpr double kElement = 8;  // upper limit, with masks and indices
+  constexpr double kElement = 8;       // upper limit, with masks and indices
+  constexpr double kScorePasses = 10;  // of attention without a fused kernel, in units of kElement
   double elements = 0;
   double flops = 0;
   for (const Layer& layer : model.layers) {
     elements += static_cast<double>(layer.forward_elements) +
                 static_cast<double>(layer.backward_elements) + static_cast<double>(layer.inputs) +
-                static_cast<double>(layer.outputs) + static_cast<double>(layer.kept_bytes);
+                static_cast<double>(layer.outputs) + static_cast<double>(layer.kept_bytes) +
+                static_cast<double>(layer.autocast_casts) + static_cast<double>(layer.half_casts);
     if (layer.product) flops += 6 * layer.product->multiply_adds();
-    if (layer.fused) flops += 7 * layer.fused->multiply_adds();
+    if (layer.fused) {
+      flops += 7 * layer.fused->multiply_adds();
+      elements += kScorePasses * layer.fused->scores();
+    }
   }
   const auto batch = static_cast<double>(setting.batch);
   const double seconds =
@@ -219,6 +224,19 @@ std::string samples_of(const Model& model) {
              : fmt::format("images of {} pixels a side", model.sample_size);
 }
 
+/// "eager"; empty if the model has no attention.
+std::string attention_text(const EstimateSpec& spec, const Model& model,
+                           const ComputeSetting& setting) {
+  const bool attends = std::ranges::any_of(
+      model.layers, [](const Layer& layer) { return layer.kind == LayerKind::attention; });
+  if (!attends) return "";
+  const bool writes_out = std::ranges::any_of(model.layers, [&](const Layer& layer) {
+    return layer.fused && !runs_fused(*layer.fused, setting);
+  });
+  return fmt::format("{}{}", name_of(spec.attention.value_or(spec.description.attention)),
+                     writes_out ? ", not fused: heads share keys" : "");
+}
+
 /// Origin of the estimate, its assumptions and what it leaves out.
 std::vector<std::pair<std::string, std::string>> provenance_of(const EstimateSpec& spec,
                                                                const Model& model,
@@ -235,14 +253,13 @@ std::vector<std::pair<std::string, std::string>> provenance_of(const EstimateSpe
        "layer costs from the GPU's data sheet and efficiencies learned from other GPUs' "
        "published times; no data loading"},
   };
-  const bool computes_otherwise = spec.attention && spec.attention != spec.description.attention;
-  if (model.sample == SampleKind::sequence &&
-      (computes_otherwise || spec.description.attention == AttentionKernel::sdpa))
-    provenance.emplace_back("attention",
-                            name_of(spec.attention.value_or(spec.description.attention)));
+  if (const std::string attention = attention_text(spec, model, setting); !attention.empty())
+    provenance.emplace_back("attention", attention);
   if (spec.checkpointing != Checkpointing{})
     provenance.emplace_back("checkpointing", name_of(spec.checkpointing));
   if (model.optimizer) provenance.emplace_back(kOptimizerMark, word_of(*model.optimizer));
+  if (model.fused_optimizer) provenance.emplace_back(kFusedMark, "true");
+  if (spec.channels_last) provenance.emplace_back(kMemoryFormatMark, "channels_last");
   if (!spec.frozen.empty())
     provenance.emplace_back("frozen", fmt::format("{}", fmt::join(spec.frozen, "+")));
   if (!spec.description.source.empty())

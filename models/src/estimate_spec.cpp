@@ -136,11 +136,12 @@ class OptionParts {
     } else if (part.starts_with(kAttention)) {
       require_first(part, spec_.attention.has_value());
       require_untraced(part, "its attention");
-      require_sequences(part, "attention");
+      if (std::ranges::none_of(built().layers, [](const Layer& l) { return l.fused.has_value(); }))
+        lacks(part, "attention to choose");
       spec_.attention = kernel_after(text_, part);
     } else if (part.starts_with(kCheckpointing)) {
       require_first(part, has_checkpointing_);
-      if (!spec_.description.traced) require_sequences(part, "blocks to checkpoint");
+      if (!spec_.description.traced && built().blocks.empty()) lacks(part, "blocks to checkpoint");
       spec_.checkpointing = checkpointing_after(text_, part);
       has_checkpointing_ = true;
     } else if (part.starts_with(kFrozen)) {
@@ -166,16 +167,20 @@ class OptionParts {
   void require_first(std::string_view part, bool given) const {
     if (given) refuse(text_, fmt::format("{} says again what stands before it", in_quotes(part)));
   }
+  [[noreturn]] void lacks(std::string_view part, std::string_view lacking) const {
+    refuse(text_, fmt::format("{} has no {}", spec_.model, lacking),
+           "Leave out " + std::string(in_quotes(part)));
+  }
   void require_sequences(std::string_view part, std::string_view lacking) const {
-    if (spec_.description.sample == SampleKind::image)
-      refuse(text_, fmt::format("{} takes images: it has no {}", spec_.model, lacking),
-             "Leave out " + std::string(in_quotes(part)));
+    if (spec_.description.sample == SampleKind::image) lacks(part, lacking);
   }
 
+  /// The model with fused attention, where it has a choice.
+  Model built() const {
+    return build_model(spec_.description, std::nullopt, AttentionKernel::sdpa);
+  }
   void require_images(std::string_view part) const {
-    if (spec_.description.sample != SampleKind::image)
-      refuse(text_, fmt::format("{} takes sequences: it has no images to lay out", spec_.model),
-             "Leave out " + std::string(in_quotes(part)));
+    if (spec_.description.sample != SampleKind::image) lacks(part, "images to lay out");
   }
 
   std::string_view text_;

@@ -43,16 +43,20 @@ void decoder_layer(ModuleRecorder& model, const std::string& prefix, const Falco
     model.continue_from(given);
     model.layer_norm(prefix + "ln_mlp");
   }
+  const Activation normed = model.activation();
   attend(model, prefix + "self_attention.", shape);
-  if (!shape.parallel) {
-    model.add(prefix + "self_attention.add");
+  if (!shape.parallel) model.add(prefix + "self_attention.add", given);
+  const Activation attended = model.activation();
+  if (shape.parallel) {
+    model.continue_from(normed);
+  } else {
     model.layer_norm(prefix + "post_attention_layernorm");
   }
   model.linear(prefix + "mlp.dense_h_to_4h", shape.feed_forward, shape.bias);
   model.gelu(prefix + "mlp.act");
   model.linear(prefix + "mlp.dense_4h_to_h", shape.hidden, shape.bias);
-  if (shape.parallel) model.add(prefix + "add");
-  model.add(prefix + "mlp.add");
+  if (shape.parallel) model.add(prefix + "add", attended);
+  model.add(prefix + "mlp.add", shape.parallel ? given : attended);
   model.end_block();
 }
 

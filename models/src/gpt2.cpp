@@ -8,13 +8,15 @@
 namespace ddpsim {
 namespace {
 
-void branch_out(ModuleRecorder& model, const std::string& prefix, const Gpt2Shape& shape) {
+void branch_out(ModuleRecorder& model, const std::string& prefix, const Gpt2Shape& shape,
+                const Activation& given) {
   if (shape.dropout) model.dropout(prefix + "dropout");
-  model.add(prefix + "add");
+  model.add(prefix + "add", given);
 }
 
 void block(ModuleRecorder& model, const std::string& prefix, const Gpt2Shape& shape) {
   model.begin_block();
+  const Activation given = model.activation();
   model.layer_norm(prefix + "ln_1");
   if (shape.mask_buffers) {
     model.buffer(Dtype::boolean, shape.positions * shape.positions);  // attn.bias, the causal mask
@@ -27,12 +29,13 @@ void block(ModuleRecorder& model, const std::string& prefix, const Gpt2Shape& sh
                                     .causal = true,
                                     .dropout = shape.dropout});
   model.conv1d_addmm(prefix + "attn.c_proj", shape.hidden);
-  branch_out(model, prefix + "attn.", shape);
+  branch_out(model, prefix + "attn.", shape, given);
+  const Activation attended = model.activation();
   model.layer_norm(prefix + "ln_2");
   model.conv1d_addmm(prefix + "mlp.c_fc", shape.feed_forward);
   model.gelu_written_out(prefix + "mlp.act");
   model.conv1d_addmm(prefix + "mlp.c_proj", shape.hidden);
-  branch_out(model, prefix + "mlp.", shape);
+  branch_out(model, prefix + "mlp.", shape, attended);
   model.end_block();
 }
 
@@ -45,7 +48,7 @@ Model build_model(const std::string& name, const Gpt2Shape& shape, std::int64_t 
   const std::size_t positions = model.embedding("transformer.wpe", shape.positions, shape.hidden);
   model.look_up(tokens);
   model.look_up(positions);
-  model.add("transformer.add");
+  model.add("transformer.add", model.activation());
   if (shape.dropout) model.dropout("transformer.drop");
   for (std::int64_t layer = 0; layer < shape.layers; ++layer)
     block(model, "transformer.h." + std::to_string(layer) + ".", shape);

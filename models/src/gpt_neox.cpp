@@ -18,17 +18,20 @@ void attend(ModuleRecorder& model, const std::string& prefix, const GptNeoxShape
 
 void layer(ModuleRecorder& model, const std::string& prefix, const GptNeoxShape& shape) {
   model.begin_block();
+  const Activation given = model.activation();
   for (const char* norm : {"input_layernorm", "post_attention_layernorm"})
     model.define_module(prefix + norm, true);
   model.layer_norm(prefix + "input_layernorm");
   attend(model, prefix + "attention.", shape);
-  if (!shape.parallel) model.add(prefix + "attention.add");
+  if (!shape.parallel) model.add(prefix + "attention.add", given);
+  const Activation attended = model.activation();
+  if (shape.parallel) model.continue_from(given);
   model.layer_norm(prefix + "post_attention_layernorm");
   model.linear(prefix + "mlp.dense_h_to_4h", shape.feed_forward);
   model.gelu(prefix + "mlp.act");
   model.linear(prefix + "mlp.dense_4h_to_h", shape.hidden);
-  model.add(prefix + "mlp.add");
-  if (shape.parallel) model.add(prefix + "add");
+  model.add(prefix + "mlp.add", attended);
+  if (shape.parallel) model.add(prefix + "add", given);
   model.end_block();
 }
 

@@ -11,7 +11,9 @@ void attend(ModuleRecorder& model, const std::string& prefix, const GptjShape& s
   // Defined in the order key, value, query; run in the order query, key, value.
   for (const char* projection : {"k_proj", "v_proj", "q_proj"})
     model.define_module(prefix + projection, false);
+  const Activation normed = model.activation();
   for (const char* projection : {"q_proj", "k_proj", "v_proj"}) {
+    model.continue_from(normed);
     model.linear(prefix + projection, shape.hidden, false);
     if (projection[0] != 'v') model.free_output();  // the rotated copy is kept
   }
@@ -23,16 +25,18 @@ void attend(ModuleRecorder& model, const std::string& prefix, const GptjShape& s
 
 void block(ModuleRecorder& model, const std::string& prefix, const GptjShape& shape) {
   model.begin_block();
+  const Activation given = model.activation();
   model.layer_norm(prefix + "ln_1");
   model.used_by(4);
   const Activation normed = model.activation();
   attend(model, prefix + "attn.", shape);
+  const Activation attended = model.activation();
   model.continue_from(normed);
   model.linear(prefix + "mlp.fc_in", shape.feed_forward);
   model.gelu_written_out(prefix + "mlp.act");
   model.linear(prefix + "mlp.fc_out", shape.hidden);
-  model.add(prefix + "mlp.add");
-  model.add(prefix + "add");
+  model.add(prefix + "mlp.add", attended);
+  model.add(prefix + "add", given);
   model.end_block();
 }
 

@@ -67,9 +67,9 @@ void run_inverted_residual(ModuleRecorder& model, const std::string& name,
   if (block.drops_samples)
     model.elementwise(name + ".stochastic_depth", {.forward = 2, .backward = 2});
   if (block.adds_in_place)
-    model.add_in_place(name + ".add");
+    model.add_in_place(name + ".add", input);
   else
-    model.add(name + ".add");
+    model.add(name + ".add", input);
 }
 
 std::int64_t multiple_of_eight(double channels) {

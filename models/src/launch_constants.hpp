@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdint>
 
+#include "ddpsim/models/launches.hpp"
+
 namespace ddpsim {
 
 /// Kernels, fills and copies of a convolution and of the BatchNorm after it.
@@ -25,8 +27,8 @@ inline constexpr ConvolutionKernels kConverted = {.forward = 3, .backward = 7};
 /// and the result; sums, their fill and the gradient.
 inline constexpr ConvolutionKernels kNhwc = {
     .forward = 1, .backward = 4, .normalization_forward = 4, .normalization_backward = 3};
-/// In 16 bits PyTorch's own BatchNorm runs instead of cuDNN's: sums, running statistics, result.
-inline constexpr int kHalfBatchNormForward = 3;
+/// PyTorch's own BatchNorm: sums, running statistics, result.
+inline constexpr int kNativeBatchNormForward = 3;
 // A product that is split along its depth has a second kernel, which sums. In fp32, profiler traces
 // on V100 and A100 show 1.5 to 2.5 launches for each product. In 16 bits the products of weights'
 // gradients are split.
@@ -34,6 +36,11 @@ inline constexpr int kHalfBatchNormForward = 3;
 /// Kernels of the backward of fused attention, as layers state them: sums of each row, the
 /// gradients, a cast of that of the queries.
 inline constexpr int kFusedBackwardKernels = 3;
+/// Attention that is written out (_scaled_dot_product_attention_math): repeated keys and values 2,
+/// scores, scale and mask 2, softmax, weighted sum, copies into and out of heads 4. Each of the two
+/// products has two gradients.
+inline constexpr LayerLaunches kWrittenOutAttention = {
+    .forward = {.operators = 11, .kernels = 11}, .backward = {.operators = 13, .kernels = 13}};
 /// The gradient of the input, and those of weight and bias (traces).
 inline constexpr int kLayerNormBackward = 2;
 /// The gradient of an embedding sorts the indices that were looked up.

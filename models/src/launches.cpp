@@ -16,17 +16,21 @@ const ConvolutionKernels& convolution_kernels(const Layer& layer, const ComputeS
   return tensor_tflops(setting.gpu, setting.precision, true) > 0 ? kConverted : kNchw;
 }
 
+int gradients_of(const Layer& layer) {
+  return (layer.gives_gradient() ? 1 : 0) + (layer.trains ? 1 : 0);
+}
+
 /// Kernels that a single operator runs in backward, as the layer states them. More than these are
 /// operators of their own, such as sums of gradients.
 int stated_for_one_backward(const Layer& layer) {
   if (layer.fused) return kFusedBackwardKernels;
-  const bool data = layer.data_gradient && layer.passes_on;
-  return (data ? 1 : 0) + (layer.trains ? 1 : 0) + layer.forward_kernels - 1;
+  return gradients_of(layer) + layer.forward_kernels - 1;
 }
 
 /// What the layer itself calls: convolutions and fused attention run several kernels in one
 /// operator.
 LayerLaunches stated_launches(const Layer& layer, const ComputeSetting& setting) {
+  if (layer.fused && !runs_fused(*layer.fused, setting)) return kWrittenOutAttention;
   const std::int64_t forward = layer.forward_kernels;
   const std::int64_t backward = layer.backward_kernels;
   const bool convolves = layer.kind == LayerKind::convolution;
@@ -40,7 +44,7 @@ LayerLaunches stated_launches(const Layer& layer, const ComputeSetting& setting)
   const ConvolutionKernels& kernels = convolution_kernels(layer, setting);
   // A bias, and its gradient, has a kernel of its own.
   all.forward.kernels += kernels.forward - 1;
-  all.backward.kernels = kernels.backward + forward - 1 + sums;
+  all.backward.kernels = kernels.backward * gradients_of(layer) / 2 + forward - 1 + sums;
   return all;
 }
 
@@ -50,19 +54,18 @@ LayerLaunches further_launches(const Layer& layer, const ComputeSetting& setting
   if (layer.kind == LayerKind::embedding) more.backward.kernels = kEmbeddingBackward - 1;
   if (layer.product && layer.kind != LayerKind::convolution) {
     const bool wide = layer.single_precision || !is_half(setting.precision);
-    const bool data = layer.data_gradient && layer.passes_on;
     if (wide) more.forward.kernels = 1;
-    more.backward.kernels = (wide && data ? 1 : 0) + (layer.trains ? 1 : 0);
+    more.backward.kernels = (wide && layer.gives_gradient() ? 1 : 0) + (layer.trains ? 1 : 0);
   }
   if (layer.kind != LayerKind::normalization) return more;
   if (layer.single_precision) {
-    more.backward.kernels = kLayerNormBackward - 1;
+    // A norm that is written out states its kernels.
+    more.backward.kernels = layer.backward_kernels == 1 ? kLayerNormBackward - 1 : 0;
     return more;
   }
-  const bool half = is_half(setting.precision);
   more.forward.kernels = layer.channels_last ? kNhwc.normalization_forward - 1
-                         : half              ? kHalfBatchNormForward - 1
-                                             : 0;
+                         : runs_native_batch_norm(setting.precision) ? kNativeBatchNormForward - 1
+                                                                     : 0;
   if (layer.channels_last) more.backward.kernels = kNhwc.normalization_backward - 1;
   // BatchNorm adds one to its count of batches.
   more.forward += {.operators = 1, .kernels = 1};
@@ -83,7 +86,7 @@ LayerLaunches casts(const Layer& layer, Precision precision) {
   }
   if (converted_elements(layer, precision) > 0) {
     ++forward;
-    backward += layer.data_gradient && layer.passes_on ? 1 : 0;
+    backward += layer.gives_gradient() ? 1 : 0;
   } else if (layer.sums_branches && casts_weights(precision) && layer.autocast_width > 2 &&
              layer.autocast_width < 4) {
     ++backward;  // the gradient of the branch in half precision
@@ -136,16 +139,12 @@ std::int64_t kernels_for(std::span<const std::int64_t> sizes, int lists) {
   std::int64_t blocks = 0;
   for (const std::int64_t size : sizes) {
     if (size == 0) continue;
-    std::int64_t chunks = (size + kChunkElements - 1) / kChunkElements;
+    blocks += (size + kChunkElements - 1) / kChunkElements;
     ++tensors;
-    // The last chunk of a tensor may fill a kernel by the number of its tensors.
-    while (blocks + chunks >= kMostBlocks) {
-      chunks -= kMostBlocks - blocks;
-      ++kernels;
-      blocks = 0;
-      tensors = chunks > 0 ? 1 : 0;
-    }
-    blocks += chunks;
+    const std::int64_t full = blocks / kMostBlocks;
+    kernels += full;
+    blocks %= kMostBlocks;
+    if (full > 0) tensors = blocks > 0 ? 1 : 0;
     if (tensors == most_tensors) {
       ++kernels;
       tensors = 0;

@@ -28,9 +28,10 @@ constexpr double kLeastDepth = 256;
 /// from NHWC per convolution.
 constexpr double kLayoutPasses = 4.0 / 3;
 
-/// Passes over the scores where PyTorch's attention is not fused ("math"), each way. Forward: one
-/// product writes and one reads, mask 2, softmax 2, rows without scores 3. Backward is alike.
-constexpr double kWrittenOutPasses = 9.5;
+/// Bytes moved for each score where PyTorch's attention is not fused ("math"), each way: passes over
+/// fp32. Forward: one product writes and one reads, mask 2, softmax 2, rows without scores 3.
+/// Backward is alike.
+constexpr double kWrittenOutBytes = 9.5 * 4;
 
 /// Work of fused attention relative to the two products of forward. Backward computes the scores
 /// again and three gradients.
@@ -51,8 +52,7 @@ class CostModel {
         casts_(casts_weights(setting.precision)),
         width_(casts_ && layer.autocast_width > 0 ? layer.autocast_width : element_),
         runs_fused_(!layer.fused || runs_fused(*layer.fused, setting)),
-        native_norm_(setting.precision == Precision::bf16 ||
-                     setting.precision == Precision::bf16_true),
+        native_norm_(runs_native_batch_norm(setting.precision)),
         converted_(converted_elements(layer, setting.precision)),
         weight_element_(static_cast<double>(element_size(parameter_dtype(setting.precision)))),
         tensor_tflops_(
@@ -66,9 +66,8 @@ class CostModel {
     if (!layer_.reached) return cost;
     cost.data_gradient =
         seconds(moving(layer_.backward_elements) + kernels(layer_.backward_kernels) +
-                (layer_.data_gradient && layer_.passes_on ? product(Pass::data_gradient) : 0) +
-                fused(kFusedBackward) + (layer_.data_gradient ? converting() : 0) +
-                by_channel(constants_.channel_backward_ns));
+                (layer_.gives_gradient() ? product(Pass::data_gradient) + converting() : 0) +
+                fused(kFusedBackward) + by_channel(constants_.channel_backward_ns));
     if (layer_.trains)
       cost.weight_gradient = seconds(product(Pass::weight_gradient) + writing_lookups());
     return cost;
@@ -106,7 +105,7 @@ class CostModel {
                                         : constants_.fp32_backward;
     const double scores = layer_.fused->scores() * batch_;
     const double products = times > kFusedForward ? 4 : 2;
-    return memory_seconds(scores * kWrittenOutPasses * element_) +
+    return memory_seconds(scores * kWrittenOutBytes) +
            2 * products * scores * static_cast<double>(layer_.fused->features) /
                (tflops * 1e12 * e);
   }
@@ -302,6 +301,10 @@ bool runs_fused(const FusedAttention& attention, const ComputeSetting& setting) 
   constexpr int kHasFlash = 80;
   if (!attention.shares_keys()) return true;
   return is_half(setting.precision) && setting.gpu.compute_capability >= kHasFlash;
+}
+
+bool runs_native_batch_norm(Precision precision) {
+  return precision == Precision::bf16 || precision == Precision::bf16_true;
 }
 
 Optimizer usual_optimizer(SampleKind kind) {

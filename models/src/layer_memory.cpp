@@ -47,7 +47,7 @@ LayerBytes layer_bytes(const Layer& layer, const ComputeSetting& setting, LayerF
   std::int64_t inputs = layer.product ? layer.product->inputs() : layer.inputs;
   if (layer.kind == LayerKind::attention && layer.product)  // an attention product has two operands
     inputs += layer.product->groups * layer.product->in * layer.product->out;
-  if (!layer.data_gradient || !layer.passes_on || layer.kind == LayerKind::embedding) inputs = 0;
+  if (!layer.gives_gradient() || layer.kind == LayerKind::embedding) inputs = 0;
   const Unfused attention = layer.fused && !runs_fused(*layer.fused, setting)
                                 ? unfused_attention(*layer.fused, setting.batch)
                                 : Unfused();

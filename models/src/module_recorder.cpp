@@ -9,6 +9,9 @@
 namespace ddpsim {
 namespace {
 
+/// Bytes per element of a sum that reads half precision and fp32, and writes fp32.
+constexpr double kHalfAndSingle = 10.0 / 3;
+
 std::int64_t window_places(std::int64_t side, std::int64_t size, std::int64_t stride,
                            std::int64_t padding) {
   return (side + 2 * padding - size) / stride + 1;
@@ -238,8 +241,12 @@ void ModuleRecorder::with_parameter(const std::string& name, std::vector<std::in
   const bool before = std::exchange(shares_, true);
   const std::size_t parameter = define(name, std::move(shape));
   shares_ = before;
-  model_.layers.back().parameters.push_back(parameter);
-  model_.layers.back().weights += elements_of(model_.parameters[parameter]);
+  Layer& layer = model_.layers.back();
+  layer.parameters.push_back(parameter);
+  layer.weights += elements_of(model_.parameters[parameter]);
+  if (layer.kind != LayerKind::elementwise || activation_.single) return;
+  layer.autocast_width = 3;  // half precision and an fp32 parameter give fp32
+  activation_.single = true;
 }
 
 void ModuleRecorder::finish_weight_last() {
@@ -396,7 +403,7 @@ void ModuleRecorder::eager_attention(const std::string& name, const AttentionHea
   const std::int64_t queries = query.positions();
   // Keys and values are repeated for each head that shares them.
   if (key_heads > 0 && key_heads < heads) {
-    activation_ = {.channels = 2 * heads * head, .height = keys};
+    activation_ = {.channels = 2 * heads * head, .height = keys, .single = query.single};
     elementwise(name + ".repeat", {.forward = 2, .backward = 2, .kernels = 2});
     model_.layers.back().kept -= 2 * key_heads * head * keys;  // the originals are not read again
     continue_from(query);
@@ -408,7 +415,9 @@ void ModuleRecorder::eager_attention(const std::string& name, const AttentionHea
   if (drops) dropout(name + ".dropout");
   Product sum{.groups = heads, .in = keys, .out = head, .positions_in = queries};
   sum.out_height = queries;
+  const bool weights_are_single = activation_.single;
   activation_ = query;
+  activation_.single = weights_are_single;
   ran(name + ".weighted_sum", LayerKind::attention, {}).product = sum;
   free_output();
   elementwise(name + ".heads",
@@ -420,7 +429,7 @@ void ModuleRecorder::score(const std::string& name, std::int64_t heads, std::int
   const std::int64_t queries = activation_.positions();
   Product scores{.groups = heads, .in = features, .out = keys, .positions_in = queries};
   scores.out_height = queries;
-  activation_ = {.channels = heads * keys, .height = queries};
+  activation_ = {.channels = heads * keys, .height = queries, .single = activation_.single};
   ran(name, LayerKind::attention, {}).product = scores;
   free_output();
 }
@@ -447,10 +456,14 @@ void ModuleRecorder::rotate_positions(const std::string& name, std::int64_t feat
 }
 
 void ModuleRecorder::used_by(int modules) {
-  Layer& layer = model_.layers.back();
-  layer.backward_elements += 3 * (modules - 1) * layer.outputs;
-  layer.backward_kernels += modules - 1;
+  sums_gradients(modules);
   read_by_products(modules);
+}
+
+void ModuleRecorder::sums_gradients(int uses) {
+  Layer& layer = model_.layers.back();
+  layer.backward_elements += 3 * (uses - 1) * layer.outputs;
+  layer.backward_kernels += uses - 1;
 }
 
 void ModuleRecorder::read_by_products(int products) {
@@ -478,7 +491,7 @@ void ModuleRecorder::elementwise(const std::string& name, Passes passes) {
   layer.forward_elements = passes.forward * activation_.elements();
   layer.backward_elements = passes.backward * activation_.elements();
   layer.forward_kernels = passes.kernels;
-  layer.backward_kernels = passes.kernels;
+  layer.backward_kernels = passes.backward > 0 ? passes.kernels : 0;
   layer.single_precision = passes.single_precision;
   if (activation_.single) layer.autocast_width = 4;
   if (passes.single_precision && !activation_.single) layer.autocast_casts = activation_.elements();
@@ -494,24 +507,29 @@ void ModuleRecorder::dropout(const std::string& name) {
   model_.layers.back().kept_bytes = activation_.elements();
 }
 
-void ModuleRecorder::add(const std::string& name) {
+void ModuleRecorder::add(const std::string& name, const Activation& branch) {
   free_output();
   elementwise(name, {.forward = 3, .backward = 3});
-  sums_branches();
+  sums_with(branch);
 }
 
-void ModuleRecorder::sums_branches() {
+void ModuleRecorder::add_in_place(const std::string& name, const Activation& branch) {
+  elementwise(name, {.forward = 3, .backward = 3, .kept = 0});
+  sums_with(branch);
+}
+
+void ModuleRecorder::sums_with(const Activation& branch) {
   Layer& layer = model_.layers.back();
   layer.sums_branches = true;
-  if (!residual_is_single_) return;
-  layer.autocast_width = 10.0 / 3;  // reads half and fp32, and writes fp32
+  if (!branch.single && !activation_.single) return;
+  if (branch.single != activation_.single) layer.autocast_width = kHalfAndSingle;
   layer.kept_by_autocast = element_size(Dtype::float32) * layer.kept;
   activation_.single = true;
 }
 
 void ModuleRecorder::stays_single(std::int64_t converted) {
   model_.layers.back().autocast_casts = converted;
-  activation_.single = residual_is_single_ = true;
+  activation_.single = true;
 }
 
 void ModuleRecorder::max_pool(const std::string& name, const Window& window) {

@@ -182,6 +182,8 @@ class ModuleRecorder {
   /// Queries and keys, or the other branch of a gate, also read the last module's output. Backward
   /// sums their gradients.
   void used_by(int modules);
+  /// The last module's output is used so often by functions that are no products.
+  void sums_gradients(int uses);
 
   /// Says how many products read the last module's output. If it is fp32, autocast keeps a cast for
   /// each.
@@ -216,12 +218,9 @@ class ModuleRecorder {
   void dropout(const std::string& name);
   /// Sum with a branch. Backward sums the gradients of the two uses of the branch point, and reads
   /// neither value.
-  void add(const std::string& name);
+  void add(const std::string& name, const Activation& branch);
   /// Sum with a branch, written into the memory of that branch.
-  void add_in_place(const std::string& name) {
-    elementwise(name, {.forward = 3, .backward = 3, .kept = 0});
-    sums_branches();
-  }
+  void add_in_place(const std::string& name, const Activation& branch);
   /// No backward reads the last module's output.
   void free_output() {
     model_.layers.back().kept = 0;
@@ -255,8 +254,8 @@ class ModuleRecorder {
   /// Records that the module ran. Its gradients become ready in this order.
   Layer& ran(const std::string& name, LayerKind kind, std::vector<std::size_t> gradient_order);
   void pool(const std::string& name, const Window& window, std::int64_t index_elements);
-  /// Notes that the last layer summed two branches.
-  void sums_branches();
+  /// Notes that the last layer summed the activation and this branch.
+  void sums_with(const Activation& branch);
   /// Autocast runs the last layer in fp32, and its result stays fp32.
   void stays_single(std::int64_t converted);
   /// Whether the last layer reads the model's input, whose gradient is not needed.
@@ -274,8 +273,6 @@ class ModuleRecorder {
   AttentionKernel attention_;
   std::vector<std::size_t> ahead_;  ///< parameters of defined modules that have not run
   bool shares_ = false;
-  /// Whether an embedding or a norm has run, so that residual sums are fp32 under autocast.
-  bool residual_is_single_ = false;
   std::optional<std::size_t> input_begins_ = 0;  ///< the layer that reads the input
   Activation activation_;
   /// Elements of the activation that the next module receives.

@@ -9,18 +9,20 @@ namespace {
 
 void block(ModuleRecorder& model, const std::string& prefix, const MptShape& shape) {
   model.begin_block();
+  const Activation given = model.activation();
   model.layer_norm(prefix + "norm_1", false);
   model.linear(prefix + "attn.Wqkv", 3 * shape.hidden, false);
   model.continue_from({.channels = shape.hidden, .height = model.activation().height});
   model.attention(prefix + "attn",
                   {.heads = shape.heads, .keys = model.activation().positions(), .causal = true});
   model.linear(prefix + "attn.out_proj", shape.hidden, false);
-  model.add(prefix + "attn.add");
+  model.add(prefix + "attn.add", given);
+  const Activation attended = model.activation();
   model.layer_norm(prefix + "norm_2", false);
   model.linear(prefix + "ffn.up_proj", shape.feed_forward, false);
   model.gelu(prefix + "ffn.act");
   model.linear(prefix + "ffn.down_proj", shape.hidden, false);
-  model.add(prefix + "ffn.add");
+  model.add(prefix + "ffn.add", attended);
   model.end_block();
 }
 

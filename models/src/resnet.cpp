@@ -48,7 +48,7 @@ void residual_block(ModuleRecorder& model, const std::string& prefix, ResidualBl
     model.batch_norm(prefix + "downsample.1");
     model.free_output();
   }
-  model.add_in_place(prefix + "add");
+  model.add_in_place(prefix + "add", input);
   model.relu(prefix + "relu");
 }
 

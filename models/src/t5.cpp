@@ -8,9 +8,10 @@
 namespace ddpsim {
 namespace {
 
-void branch_out(ModuleRecorder& model, const std::string& prefix, const T5Shape& shape) {
+void branch_out(ModuleRecorder& model, const std::string& prefix, const T5Shape& shape,
+                const Activation& given) {
   if (shape.dropout) model.dropout(prefix + "dropout");
-  model.add(prefix + "add");
+  model.add(prefix + "add", given);
 }
 
 struct Attention {
@@ -28,6 +29,7 @@ void attend(ModuleRecorder& model, const std::string& layer, const T5Shape& shap
     model.define_module(prefix + projection, false);
   if (attention.makes_bias) model.define_module(prefix + "relative_attention_bias", false);
   model.define_module(layer + "layer_norm", false);
+  const Activation given = model.activation();
   model.rms_norm(layer + "layer_norm");
   const bool own = attention.module == "SelfAttention";
   if (own) model.used_by(3);
@@ -50,7 +52,7 @@ void attend(ModuleRecorder& model, const std::string& layer, const T5Shape& shap
                                          .causal = attention.causal,
                                          .dropout = shape.dropout});
   model.linear(prefix + "o", shape.hidden, false);
-  branch_out(model, layer, shape);
+  branch_out(model, layer, shape, given);
 }
 
 void feed_forward(ModuleRecorder& model, const std::string& layer, const T5Shape& shape) {
@@ -63,6 +65,7 @@ void feed_forward(ModuleRecorder& model, const std::string& layer, const T5Shape
   if (!shape.gated) model.define_module(prefix + "wi", false);
   model.define_module(prefix + "wo", false);
   model.define_module(layer + "layer_norm", false);
+  const Activation given = model.activation();
   model.rms_norm(layer + "layer_norm");
   const Activation normed = model.activation();
   if (shape.gated) {
@@ -78,7 +81,7 @@ void feed_forward(ModuleRecorder& model, const std::string& layer, const T5Shape
   }
   if (shape.dropout) model.dropout(prefix + "dropout");
   model.linear(prefix + "wo", shape.hidden, false);
-  branch_out(model, layer, shape);
+  branch_out(model, layer, shape, given);
 }
 
 /// `memory` is the encoder's output, for the decoder only.

@@ -9,7 +9,8 @@ namespace {
 
 void convnext_block(ModuleRecorder& model, const std::string& prefix, bool drops_samples) {
   constexpr std::int64_t kSide = 7;
-  const std::int64_t features = model.activation().channels;
+  const Activation given = model.activation();
+  const std::int64_t features = given.channels;
   const std::size_t first = model.defined();
   model.conv2d(prefix + "block.0", {.out = features,
                                     .kernel = {.height = kSide, .width = kSide},
@@ -23,7 +24,7 @@ void convnext_block(ModuleRecorder& model, const std::string& prefix, bool drops
   model.elementwise(prefix + "layer_scale", {.forward = 2, .backward = 6, .kernels = 2});
   model.with_parameter(prefix + "layer_scale", {features, 1, 1});
   if (drops_samples) model.elementwise(prefix + "stochastic_depth", {.forward = 2, .backward = 2});
-  model.add(prefix + "add");
+  model.add(prefix + "add", given);
   model.define_in_order(first, prefix, "layer_scale block");
 }
 

@@ -21,7 +21,7 @@ void shifted_window_attention(ModuleRecorder& model, const std::string& name,
                               const SwinBlock& block) {
   constexpr std::int64_t kPlaces = kWindow * kWindow;
   constexpr std::int64_t kDistances = (2 * kWindow - 1) * (2 * kWindow - 1);
-  const Activation map = model.activation();
+  Activation map = model.activation();
   constexpr ModuleRecorder::Passes kCopy = {.forward = 2, .backward = 2, .kept = 0};
   model.look_up_for_scores(
       model.table(name + ".relative_position_bias_table", kDistances, block.heads),
@@ -32,6 +32,7 @@ void shifted_window_attention(ModuleRecorder& model, const std::string& name,
   model.elementwise(name + ".partition", {.forward = 2, .backward = 2});
   model.linear(name + ".qkv", 3 * map.channels);
   model.free_output();
+  map.single = false;
   model.continue_from(map);
   // Backward puts the gradients of queries, keys and values into three tensors of zeros, and sums
   // these.
@@ -47,23 +48,26 @@ void shifted_window_attention(ModuleRecorder& model, const std::string& name,
   if (block.shifted) model.elementwise(name + ".roll_back", kCopy);
 }
 
-void end_swin_branch(ModuleRecorder& model, const std::string& name, const SwinBlock& block) {
+void end_swin_branch(ModuleRecorder& model, const std::string& name, const SwinBlock& block,
+                     const Activation& given) {
   if (block.drops_samples)
     model.elementwise(name + ".stochastic_depth", {.forward = 2, .backward = 2});
-  model.add(name + ".add");
+  model.add(name + ".add", given);
 }
 
 void run_swin_block(ModuleRecorder& model, const std::string& prefix, const SwinBlock& block) {
-  const std::int64_t features = model.activation().channels;
+  const Activation given = model.activation();
+  const std::int64_t features = given.channels;
   model.layer_norm(prefix + "norm1");
   model.free_output();  // the windows are copies of it
   shifted_window_attention(model, prefix + "attn", block);
-  end_swin_branch(model, prefix + "attn", block);
+  end_swin_branch(model, prefix + "attn", block, given);
+  const Activation attended = model.activation();
   model.layer_norm(prefix + "norm2");
   model.linear(prefix + "mlp.0", 4 * features);
   model.gelu(prefix + "mlp.1");
   model.linear(prefix + "mlp.3", features);
-  end_swin_branch(model, prefix + "mlp", block);
+  end_swin_branch(model, prefix + "mlp", block, attended);
 }
 
 /// Four patches become one with twice the features.

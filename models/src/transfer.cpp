@@ -1,4 +1,5 @@
 #include "ddpsim/models/transfer.hpp"
+#include "ddpsim/models/estimate.hpp"
 #include "ddpsim/models/frozen.hpp"
 
 #include <algorithm>
@@ -253,8 +254,19 @@ std::string_view model_named_by(const Workload& workload) {
   return name.substr(name.rfind(' ') + 1);
 }
 
-/// The model with the parameters frozen that are frozen in the workload.
+std::optional<std::string_view> stated(const Workload& workload, std::string_view mark) {
+  for (const auto& [key, value] : workload.provenance)
+    if (key == mark) return value;
+  return std::nullopt;
+}
+
+/// The model with the parameters frozen that are frozen in the workload, and with the optimizer and
+/// the memory format that an estimate states.
 Model trained_as(Model model, const Workload& workload) {
+  model.optimizer = stated_optimizer(workload);
+  model.fused_optimizer = states_fused_optimizer(workload);
+  if (stated(workload, kMemoryFormatMark))
+    for (Layer& layer : model.layers) layer.channels_last = true;
   for (std::size_t i = 0; i < model.parameters.size(); ++i)
     model.parameters[i].frozen = workload.parameters[i].frozen;
   leave_out_frozen(model);
@@ -262,6 +274,15 @@ Model trained_as(Model model, const Workload& workload) {
 }
 
 }  // namespace
+
+std::optional<Optimizer> stated_optimizer(const Workload& workload) {
+  const std::optional<std::string_view> word = stated(workload, kOptimizerMark);
+  return word ? optimizer_from_word(*word) : std::nullopt;
+}
+
+bool states_fused_optimizer(const Workload& workload) {
+  return stated(workload, kFusedMark) == "true";
+}
 
 std::optional<Model> recognised_model(const Workload& workload) {
   const Shapes shapes = shapes_of(workload.parameters);

@@ -12,20 +12,22 @@ constexpr int kLayers = 6;  // of the encoder, and of the decoder
 
 void attend(ModuleRecorder& model, const std::string& name, const TransformerShape& shape,
             const Activation& memory) {
+  const Activation given = model.activation();
   model.fairseq_projections(name, memory);
   model.attention(name, shape.heads, memory.positions());
   model.linear(name + ".out_proj", shape.features);
   model.dropout(name + ".residual_dropout");
-  model.add(name + ".add");
+  model.add(name + ".add", given);
   model.layer_norm(name + "_layer_norm");
 }
 
 void feed_forward(ModuleRecorder& model, const std::string& prefix, const TransformerShape& shape) {
+  const Activation given = model.activation();
   model.linear(prefix + "fc1", shape.feed_forward);
   model.relu(prefix + "relu");
   model.linear(prefix + "fc2", shape.features);
   model.dropout(prefix + "dropout");
-  model.add(prefix + "add");
+  model.add(prefix + "add", given);
   model.layer_norm(prefix + "final_layer_norm");
 }
 

@@ -49,7 +49,7 @@ void project_heads(ModuleRecorder& model, const std::string& prefix,
   run_linear(model, prefix, attention.query, queries);
   if (attention.rotated > 0) model.free_output();  // the rotated copy is kept
   if (norms_first) norm_of_heads(model, prefix, attention.query_norm, attention.heads, attention);
-  const Activation query = model.activation();
+  Activation query = model.activation();
   if (attention.key.exists()) {
     model.continue_from(memory);
     run_linear(model, prefix, attention.key, keys);
@@ -76,6 +76,7 @@ void project_heads(ModuleRecorder& model, const std::string& prefix,
     const std::int64_t heads = attention.heads + (attention.key.exists() ? attention.key_heads : 0);
     model.rotate_positions(prefix + "rotary", heads * attention.rotated,
                            heads * attention.head_features);
+    query.single = false;  // attention's cast is one of the rotation's
   }
   model.continue_from(query);
 }
@@ -84,9 +85,9 @@ void project_heads(ModuleRecorder& model, const std::string& prefix,
 void project_together(ModuleRecorder& model, const std::string& prefix,
                       const AttentionModules& attention) {
   const std::int64_t turned = (attention.heads + attention.key_heads) * attention.head_features;
-  Activation query = model.activation();
   run_linear(model, prefix, attention.query,
              turned + attention.key_heads * attention.head_features);
+  Activation query = model.activation();
   if (attention.rotated > 0)
     model.rotate_positions(prefix + "rotary",
                            (attention.heads + attention.key_heads) * attention.rotated, turned);
@@ -190,8 +191,10 @@ void run_experts(ModuleRecorder& model, const std::string& prefix, std::int64_t 
       model.continue_from(normed);
       model.elementwise(prefix + "shared.weigh", {.forward = 2, .backward = 4, .kernels = 2});
     }
-    model.continue_from(normed);
-    model.add(prefix + "shared.add");
+    Activation sum = normed;
+    sum.single = false;
+    model.continue_from(sum);
+    model.add(prefix + "shared.add", sum);
   }
   model.continue_from(normed);
 }
@@ -204,7 +207,7 @@ void run_distance_scores(ModuleRecorder& model, const std::string& prefix,
   const std::int64_t features = attention.heads * attention.head_features;
   const auto score = [&](const LinearModule& own, const LinearModule& shared) {
     if (!own.exists()) return;
-    model.continue_from({.channels = attention.hidden, .height = distance.rows});
+    model.continue_from({.channels = attention.hidden, .height = distance.rows, .single = true});
     model.linear_again(prefix + (distance.shared ? shared : own).name, features, own.bias);
     if (!distance.table.empty())
       model.with_parameter(distance.table, {distance.rows, attention.hidden});
@@ -252,14 +255,14 @@ int readers_of_feed_forward(const FeedForwardModules& feed_forward) {
 }
 
 void end_branch(ModuleRecorder& model, const std::string& prefix, const std::string& name,
-                const BranchModules& around, const BlockModules& block) {
+                const BranchModules& around, const BlockModules& block, const Activation& given) {
   run_norm(model, prefix, around.inside);
   if (!around.scale.empty()) {
     model.elementwise(prefix + around.scale, {.forward = 2, .backward = 4});
     model.with_parameter(prefix + around.scale, {block.hidden});
   }
   if (block.dropout) model.dropout(prefix + name + ".dropout");
-  model.add(prefix + name + ".add");
+  model.add(prefix + name + ".add", given);
   run_norm(model, prefix, around.behind);
 }
 
@@ -277,14 +280,16 @@ void run_parallel(ModuleRecorder& model, const std::string& prefix, const BlockM
   begin_branch(model, prefix, block.around_attention.before,
                readers_of_attention(block.attention) +
                    (one_norm ? readers_of_feed_forward(block.feed_forward) : 0));
+  const Activation normed = model.activation();
   run_attention(model, prefix, block.attention, model.activation());
-  model.continue_from(given);
+  const Activation attended = model.activation();
+  model.continue_from(one_norm ? normed : given);
   if (!one_norm)
     begin_branch(model, prefix, block.around_feed_forward.before,
                  readers_of_feed_forward(block.feed_forward));
   run_feed_forward(model, prefix, block.hidden, block.feed_forward);
-  model.add(prefix + "mlp.add");
-  model.add(prefix + "add");
+  model.add(prefix + "mlp.add", attended);
+  model.add(prefix + "add", given);
 }
 
 }  // namespace
@@ -365,10 +370,11 @@ void run_feed_forward(ModuleRecorder& model, const std::string& prefix, std::int
   run_linear(model, prefix, feed_forward.down, hidden);
   if (!beside) return;
   run_norm(model, prefix, feed_forward.experts->beside);
+  const Activation dense = model.activation();
   model.continue_from(normed);
   run_experts(model, prefix, hidden, feed_forward);
   run_norm(model, prefix, feed_forward.experts->behind);
-  model.add(prefix + "experts.add");
+  model.add(prefix + "experts.add", dense);
 }
 
 void run_block(ModuleRecorder& model, const std::string& prefix, const BlockModules& block,
@@ -380,19 +386,20 @@ void run_block(ModuleRecorder& model, const std::string& prefix, const BlockModu
   } else {
     if (block.attention.score_first)
       look_up_scores(model, prefix, block.attention, model.activation());
-    begin_branch(model, prefix, block.around_attention.before,
-                 readers_of_attention(block.attention));
-    run_attention(model, prefix, block.attention, model.activation());
-    end_branch(model, prefix, "attention", block.around_attention, block);
-    if (block.cross) {
-      begin_branch(model, prefix, block.around_cross.before, 1);
-      run_attention(model, prefix, *block.cross, memory);
-      end_branch(model, prefix, "cross", block.around_cross, block);
-    }
-    begin_branch(model, prefix, block.around_feed_forward.before,
-                 readers_of_feed_forward(block.feed_forward));
-    run_feed_forward(model, prefix, block.hidden, block.feed_forward);
-    end_branch(model, prefix, "mlp", block.around_feed_forward, block);
+    const auto branch = [&](const char* branch_name, const BranchModules& around, int readers,
+                            const auto& run) {
+      const Activation given = model.activation();
+      begin_branch(model, prefix, around.before, readers);
+      run();
+      end_branch(model, prefix, branch_name, around, block, given);
+    };
+    branch("attention", block.around_attention, readers_of_attention(block.attention),
+           [&] { run_attention(model, prefix, block.attention, model.activation()); });
+    if (block.cross)
+      branch("cross", block.around_cross, 1,
+             [&] { run_attention(model, prefix, *block.cross, memory); });
+    branch("mlp", block.around_feed_forward, readers_of_feed_forward(block.feed_forward),
+           [&] { run_feed_forward(model, prefix, block.hidden, block.feed_forward); });
   }
   model.end_block();
   if (!block.defined.empty()) model.define_in_order(first, prefix, block.defined);

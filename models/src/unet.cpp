@@ -27,7 +27,7 @@ class UNetWriter {
       : model_(model), shape_(shape), embedded_(4 * shape.levels.front().channels) {}
 
   void embed(const std::string& name, std::int64_t features) {
-    model_.continue_from({.channels = features});
+    model_.continue_from({.channels = features, .single = true});
     model_.linear(name + ".linear_1", embedded_);
     model_.reads_given();
     model_.silu(name + ".act");
@@ -38,24 +38,25 @@ class UNetWriter {
     const Activation latents = model_.activation();
     embed("time_embedding", shape_.levels.front().channels);
     if (shape_.added_features > 0) {
+      const Activation time = model_.activation();
       embed("add_embedding", shape_.added_features);
-      model_.add("add_embedding.add");
+      model_.add("add_embedding.add", time);
     }
     model_.continue_from(latents);
     model_.conv2d("conv_in", around3x3(shape_.levels.front().channels));
     model_.reads_given();
-    skipped_.push_back(model_.activation());
+    skip();
     for (std::size_t k = 0; k < shape_.levels.size(); ++k) {
       const UNetLevel& level = shape_.levels[k];
       const std::string prefix = "down_blocks." + std::to_string(k) + ".";
       const std::size_t first = model_.defined();
       for (std::int64_t block = 0; block < kBlocksOfLevel; ++block) {
         run_pair(prefix, block, level);
-        skipped_.push_back(model_.activation());
+        skip();
       }
       if (k + 1 < shape_.levels.size()) {
         model_.conv2d(prefix + "downsamplers.0.conv", around3x3(level.channels, 2));
-        skipped_.push_back(model_.activation());
+        skip();
       }
       model_.define_in_order(first, prefix, kOrder);
     }
@@ -98,6 +99,12 @@ class UNetWriter {
  private:
   static constexpr const char* kOrder = "attentions resnets downsamplers upsamplers";
 
+  /// The way up reads this map again.
+  void skip() {
+    model_.sums_gradients(2);
+    skipped_.push_back(model_.activation());
+  }
+
   void run_pair(const std::string& prefix, std::int64_t block, const UNetLevel& level) {
     const std::string number = std::to_string(block) + ".";
     run_residual(prefix + "resnets." + number, level.channels);
@@ -107,7 +114,6 @@ class UNetWriter {
   void run_residual(const std::string& prefix, std::int64_t channels) {
     const Activation input = model_.activation();
     model_.layer_norm(prefix + "norm1");
-    model_.used_by(2);
     model_.silu(prefix + "nonlinearity");
     model_.conv2d(prefix + "conv1", around3x3(channels));
     const Activation map = model_.activation();
@@ -119,11 +125,13 @@ class UNetWriter {
     model_.layer_norm(prefix + "norm2");
     model_.silu(prefix + "nonlinearity2");
     model_.conv2d(prefix + "conv2", around3x3(channels));
+    Activation branch = input;
     if (input.channels != channels) {
       model_.continue_from(input);
       model_.conv2d(prefix + "conv_shortcut", {.out = channels, .bias = true});
+      branch = model_.activation();
     }
-    model_.add(prefix + "add");
+    model_.add(prefix + "add", branch);
     model_.elementwise(prefix + "output_scale", {.forward = 2, .backward = 2});
   }
 
@@ -163,8 +171,8 @@ class UNetWriter {
   }
 
   void run_transformer(const std::string& prefix, const UNetLevel& level) {
+    const Activation map = model_.activation();
     model_.layer_norm(prefix + "norm");
-    model_.used_by(2);
     project(prefix + "proj_in", level.channels);
     const BlockModules block = transformer_block(level);
     for (std::int64_t layer = 0; layer < level.layers; ++layer)
@@ -172,7 +180,7 @@ class UNetWriter {
                 {.channels = shape_.text_features, .height = kTextTokens});
     model_.elementwise(prefix + "to_map", kCopied);
     project(prefix + "proj_out", level.channels);
-    model_.add(prefix + "add");
+    model_.add(prefix + "add", map);
   }
 
   ModuleRecorder& model_;

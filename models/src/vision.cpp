@@ -25,11 +25,13 @@ void project_patches(ModuleRecorder& model, const VisionShape& shape, std::int64
   if (shape.rows > 0) {
     std::int64_t features = 1;
     for (std::size_t k = 1; k < shape.row_weight.size(); ++k) features *= shape.row_weight[k];
-    model.continue_from({.channels = features, .height = shape.images * shape.rows});
+    model.continue_from(
+        {.channels = features, .height = shape.images * shape.rows, .single = true});
     model.convolve_rows(name, shape.row_weight, shape.patches.bias);
     return;
   }
-  model.continue_from({.channels = shape.channels, .height = shape.images * size, .width = size});
+  model.continue_from(
+      {.channels = shape.channels, .height = shape.images * size, .width = size, .single = true});
   model.conv2d(name, {.out = shape.hidden,
                       .kernel = {.height = shape.patch, .width = shape.patch},
                       .stride = shape.patch,
@@ -45,7 +47,7 @@ void read_text(ModuleRecorder& model, const std::string& base, const TextTower& 
       model.embedding(base + "embeddings.position_embedding", text.positions, text.hidden);
   model.look_up(words);
   model.look_up(positions);
-  model.add(base + "embeddings.add");
+  model.add(base + "embeddings.add", model.activation());
   for (std::int64_t layer = 0; layer < text.layers; ++layer)
     run_block(model, base + "encoder.layers." + std::to_string(layer) + ".", text.block);
   model.layer_norm(base + "final_layer_norm");
@@ -60,9 +62,10 @@ void embed_patches(ModuleRecorder& model, const VisionShape& shape, std::int64_t
   model.continue_from(
       {.channels = shape.hidden, .height = patches + shape.images * shape.extra_tokens});
   join_tokens(model, shape, false);
+  const Activation patched = model.activation();
   if (!shape.position_table.empty()) {
     model.look_up(model.embedding(base + shape.position_table, shape.position_rows, shape.hidden));
-    model.add(base + shape.position_table + ".add");
+    model.add(base + shape.position_table + ".add", patched);
   } else if (!shape.positions.empty()) {
     model.elementwise(base + "embeddings.add_positions", {.forward = 2, .backward = 2, .kept = 0});
     model.with_parameter(base + shape.positions,
@@ -99,11 +102,12 @@ void pool_by_attention(ModuleRecorder& model, const VisionShape& shape) {
   model.attention(head + "attention",
                   {.heads = shape.block.attention.heads, .keys = patches.positions()});
   model.linear(head + "attention.out_proj", hidden);
+  const Activation attended = model.activation();
   model.layer_norm(head + "layernorm");
   model.linear(head + "mlp.fc1", shape.block.feed_forward.features);
   model.gelu(head + "mlp.activation_fn");
   model.linear(head + "mlp.fc2", hidden);
-  model.add(head + "add");
+  model.add(head + "add", attended);
 }
 
 void run_last_norm(ModuleRecorder& model, const VisionShape& shape) {

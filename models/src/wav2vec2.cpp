@@ -42,7 +42,7 @@ void hear_sound(ModuleRecorder& model, const SpeechShape& shape, std::int64_t fr
   std::int64_t samples = frames;
   for (std::size_t k = shape.kernels.size(); k-- > 0;)
     samples = (samples - 1) * shape.strides[k] + shape.kernels[k];
-  model.continue_from({.channels = 1, .height = samples});
+  model.continue_from({.channels = 1, .height = samples, .single = true});
   for (std::size_t k = 0; k < shape.kernels.size(); ++k) {
     const std::string layer =
         shape.base + "feature_extractor.conv_layers." + std::to_string(k) + ".";
@@ -68,7 +68,7 @@ void position_frames(ModuleRecorder& model, const SpeechShape& shape) {
                                       .one_dimension = true});
   model.continue_from(frames);
   model.gelu(conv + "gelu");
-  model.add(conv + "add");
+  model.add(conv + "add", frames);
   model.define_in_order(first, conv,
                         "bias parametrizations.weight.original0 parametrizations.weight.original1");
 }
@@ -113,8 +113,10 @@ Model build_model(const std::string& name, const SpeechShape& shape, std::int64_
   model.linear(base + "feature_projection.projection", shape.hidden);
   if (shape.dropout) model.dropout(base + "feature_projection.dropout");
   if (shape.masks) {
+    const Activation projected = model.activation();
     model.elementwise(base + "mask", {.forward = 2, .backward = 2, .kept = 0});
     model.with_parameter(base + "masked_spec_embed", {shape.hidden});
+    model.continue_from(projected);  // the parameter is cast and assigned
   }
   position_frames(model, shape);
   if (!shape.norm_first) model.layer_norm(base + "encoder.layer_norm");

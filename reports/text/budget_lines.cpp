@@ -56,6 +56,13 @@ std::string where_host(const StepBudget& budget, int digits, TimeUnit unit) {
                            time_text(budget.between_steps, digits, unit));
 }
 
+/// Whether a fused optimizer would spare the host much.
+bool launches_many_in_optimizer(const Workload& workload) {
+  constexpr std::int64_t kMany = 20;  // one in so many
+  const std::optional<Launches>& launches = workload.launches;
+  return !launches || launches->optimizer * kMany > launches->forward + launches->of_backward();
+}
+
 }  // namespace
 
 std::string_view host_remedy(const ReportContext& context, const StepBudget& budget) {
@@ -63,8 +70,10 @@ std::string_view host_remedy(const ReportContext& context, const StepBudget& bud
     return "Measure the step without a profiler first (--measured-step).";
   return budget.between_steps >= budget[BudgetPart::host].scaled(kMostlyBetween)
              ? "Look at what the trainer does there: metrics, logging, .item(), checkpoints."
-             : "Fewer, larger kernels help: torch.compile, CUDA graphs, a fused optimizer, a "
-               "larger batch.";
+         : launches_many_in_optimizer(context.job.workload())
+             ? "Fewer, larger kernels help: torch.compile, CUDA graphs, a fused optimizer, a "
+               "larger batch."
+             : "Fewer, larger kernels help: torch.compile, CUDA graphs, a larger batch.";
 }
 
 std::string waits_for_whom(const Job& job, BudgetPart part) {

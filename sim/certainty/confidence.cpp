@@ -234,7 +234,6 @@ LossInterval loss_interval(LossCause cause, const Loss& loss, const Confidence& 
 }
 
 double most_apart(const Job& job, const StepTimes& predicted) {
-  constexpr double kAnotherJob = 2;
   const std::optional<Launches>& launches = job.workload().launches;
   const bool assumed =
       launches && launch_cost(*launches, job.options()).from == LaunchCostFrom::assumed;

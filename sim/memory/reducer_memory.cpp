@@ -210,8 +210,9 @@ class ReducerMemory {
   /// Temporaries as large as the stepped parameter: on a CPU, and on a GPU if kernels do not
   /// process all parameters at once.
   int temporaries_of_a_step() const {
-    const Optimizer kind = job_.options().optimizer.kind;
-    const bool adam = kind == Optimizer::adam || kind == Optimizer::adamw;
+    const OptimizerSetting& setting = job_.options().optimizer;
+    if (setting.fused) return 0;
+    const bool adam = setting.kind == Optimizer::adam || setting.kind == Optimizer::adamw;
     return adam && (on_host(job_) || keeps_gradients_) ? 2 : 1;
   }
 
@@ -240,7 +241,7 @@ class ReducerMemory {
     now.gradients = all_gradients();
     if (on_host(job_) || keeps_gradients_)
       now.temporaries = temporaries_of_a_step() * largest_;
-    else
+    else if (!job_.options().optimizer.fused)
       now.temporaries = stepped_;
     now.temporaries += masters_;
     return now;

@@ -183,7 +183,7 @@ class ShardedMemory {
     MemoryParts now = always_;
     now.activations = activations_.left();
     now.gradients += shards_;
-    now.temporaries = shards_ + masters_;
+    now.temporaries = (job_.options().optimizer.fused ? Bytes() : shards_) + masters_;
     highest_.see(now, PeakMoment::optimizer, kept_.frees_in_backward ? shards_ : Bytes());
   }
 

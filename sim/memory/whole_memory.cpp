@@ -45,7 +45,7 @@ PeakMemory peak_of(const Job& job, const WholeTensors& kept) {
   highest.see(now, PeakMoment::backward);
   now.buckets = Bytes();
   if (kept.steps) {
-    now.temporaries = trained + masters;
+    now.temporaries = (job.options().optimizer.fused ? Bytes() : trained) + masters;
     highest.see(now, PeakMoment::optimizer);
   }
   now.hook = kept.averaged;

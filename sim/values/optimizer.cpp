@@ -1,7 +1,5 @@
 #include "ddpsim/sim/values/optimizer.hpp"
 
-#include "ddpsim/sim/values/cpu_offload.hpp"
-
 namespace ddpsim {
 
 std::string_view word_of(Optimizer optimizer) {

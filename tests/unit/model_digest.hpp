@@ -37,7 +37,8 @@ inline void add_layer(Digest& digest, const Layer& layer) {
                  layer.forward_elements, layer.backward_elements, layer.forward_kernels,
                  layer.backward_kernels, layer.kept, layer.kept_bytes, layer.data_gradient,
                  layer.reached, layer.passes_on, layer.trains, layer.single_precision,
-                 layer.kept_by_autocast.value_or(-1), layer.kept_by_half.value_or(-1));
+                 layer.kept_by_autocast.value_or(-1), layer.kept_by_half.value_or(-1),
+                 layer.autocast_casts, layer.half_casts, layer.autocast_width * 1000);
   for (const std::size_t index : layer.parameters) digest.numbers(index);
   if (const auto& product = layer.product)
     digest.numbers(product->groups, product->in, product->out, product->kernel.height,

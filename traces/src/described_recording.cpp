@@ -95,12 +95,15 @@ const Described<PartTimes>& described_host_times() {
 
 const Described<Launches>& described_launches() {
   static const auto described =
-      Described<Launches>("Launches", "how many of the model's kernels the host launches")
-          .integer("forward", &Launches::forward, "kernels of forward; default: 0")
+      Described<Launches>(
+          "Launches",
+          "how many launches of the model the host makes: kernels, or an estimate's "
+          "operators with 0.35 for each further kernel")
+          .integer("forward", &Launches::forward, "launches of forward; default: 0")
           .integers("backward", &Launches::backward,
-                    "for each entry of `ready`: kernels of backward since the entry before",
+                    "for each entry of `ready`: launches of backward since the entry before",
                     Absent::null, Layout::block)
-          .integer("optimizer", &Launches::optimizer, "kernels of the optimizer; default: 0")
+          .integer("optimizer", &Launches::optimizer, "launches of the optimizer; default: 0")
           .optional_when_read({"forward", "optimizer"});
   return described;
 }
@@ -122,8 +125,8 @@ const Described<ShownRecording>& described_host() {
                   "launched its next kernel; default: 0",
                   Absent::left_out)
           .object("launches", recorded(&Recorded::launches), described_launches(),
-                  "how many of the model's kernels the host launches; a step is not shorter than "
-                  "launching them takes",
+                  "how many launches of the model the host makes; a step is not shorter than "
+                  "they take",
                   Absent::left_out)
           .object(
               "launch_cost",

@@ -52,6 +52,15 @@ TEST_CASE("memory: without activations the optimizer has the peak, with a copy o
   CHECK(memory.allocated() == Bytes(120 * small::kMiB + 100));
 }
 
+TEST_CASE("memory: a fused optimizer needs no copy of the parameters") {
+  const PeakMemory memory =
+      peak([](MemoryJob& setting) { setting.options.optimizer.fused = true; });
+  // The last gradient is still outside its bucket.
+  CHECK(memory.at == PeakMoment::backward);
+  CHECK(in_mib(memory.parts.optimizer) == 24);
+  CHECK(in_mib(memory.parts.temporaries) == 4);
+}
+
 TEST_CASE("memory: with views gradients stay in their buckets") {
   const auto views = [](MemoryJob& setting) {
     setting.options.ddp_to_set().gradient_as_bucket_view = true;

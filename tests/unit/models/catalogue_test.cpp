@@ -368,6 +368,9 @@ TEST_CASE("catalogue: an unknown name is told the nearest, or where other models
   CHECK(hint("Qwen/Qwen3-9B").find("qwen3-") != std::string::npos);
   CHECK(hint("Qwen/Qwen2.5-7B-Instruct") == "Did you mean \"qwen2.5-7b\"?");
   CHECK(hint("google-bert/bert-base-uncased") == "Did you mean \"bert-base\"?");
+  CHECK(hint("meta-llama/Llama-3.1-8B-Instruct") == "Did you mean \"llama3-8b\"?");
+  CHECK(hint("somebody/gpt2") == "Did you mean \"gpt2\"?");
+  CHECK(hint("sdxl-base-1.0") == "Did you mean \"unet-sdxl\"?");
   CHECK(hint("swin") == "Known: swin_t, swin_s, swin_b");
   CHECK(hint("nothing like it").find("`ddpsim list`") != std::string::npos);
 }

@@ -196,7 +196,12 @@ TEST_CASE("estimate: attention is selected with the words of transformers") {
   CHECK(says("gpt2@A100:attn=flash", "neither attn=eager nor attn=sdpa"));
   CHECK(says("gpt2@A100:attn=", "neither attn=eager nor attn=sdpa"));
   CHECK(says("gpt2@A100:attn=sdpa:attn=sdpa", "says again"));
-  CHECK(says("resnet18@A100:attn=sdpa", "it has no attention"));
+  CHECK(says("resnet18@A100:attn=sdpa", "resnet18 has no attention to choose"));
+  // torchvision's Swin writes its attention out.
+  CHECK(says("swin_t@A100:attn=sdpa", "swin_t has no attention to choose"));
+  CHECK(parse_estimate_spec("unet-sd1.5@A100:attn=eager").attention == AttentionKernel::eager);
+  CHECK(says("resnet18@A100:ckpt=full", "resnet18 has no blocks to checkpoint"));
+  CHECK_FALSE(says("unet-sd1.5@A100:ckpt=full", "blocks"));
   CHECK(says("llama:layers=1@A100", "hidden is missing"));
   CHECK(model_part("a@b/config.json@A100:b1") == "a@b/config.json");
 }

@@ -111,6 +111,32 @@ TEST_CASE("launches: fused attention is one operator of several kernels in backw
   CHECK(backward.kernels == 3);
 }
 
+TEST_CASE("launches: attention is written out where no fused kernel shares keys") {
+  Layer attention = layer_of(LayerKind::attention);
+  attention.fused =
+      FusedAttention{.heads = 2, .features = 8, .queries = 4, .keys = 4, .key_heads = 1};
+  attention.backward_kernels = 3;
+  const auto operators = [&](const char* gpu) {
+    return layer_launches(attention, setting(Precision::bf16_true, gpu)).forward.operators;
+  };
+  CHECK(operators("A100") == 1);
+  CHECK(operators("V100") == 11);
+}
+
+TEST_CASE("launches: a first convolution computes one gradient, in half the kernels") {
+  Layer convolution = layer_of(LayerKind::convolution);
+  convolution.product = Product{.in = 8, .out = 8};
+  convolution.backward_kernels = 1;
+  convolution.data_gradient = false;
+  CHECK(layer_launches(convolution, setting(Precision::fp32)).backward.kernels == 3);
+}
+
+TEST_CASE("launches: BatchNorm runs PyTorch's own kernels in bfloat16 only") {
+  const Layer norm = layer_of(LayerKind::normalization);
+  CHECK(layer_launches(norm, setting(Precision::amp)).forward.kernels == 2);
+  CHECK(layer_launches(norm, setting(Precision::bf16)).forward.kernels == 4);
+}
+
 TEST_CASE("launches: a foreach kernel is full by tensors or by chunks of 65536 elements") {
   using V = std::vector<std::int64_t>;
   // SGD reads and writes two lists, at most 64 tensors of each in a kernel.
@@ -124,13 +150,13 @@ TEST_CASE("launches: a foreach kernel is full by tensors or by chunks of 65536 e
   CHECK(sgd({320 * 65536}) == 1);
   CHECK(sgd({320 * 65536 + 1}) == 2);
   CHECK(sgd({319 * 65536, 2 * 65536}) == 2);
+  CHECK(sgd({std::int64_t{1} << 60}) == (std::int64_t{1} << 44) / 320 + 1);
   // Adam runs seven kernels, AdamW one more, a fused Adam one.
   const auto steps = [](Optimizer optimizer, bool fused) {
     return optimizer_launches(model_with({10}, optimizer, fused), Precision::fp32).operators;
   };
-  CHECK(steps(Optimizer::momentum, false) == 3);
-  CHECK(steps(Optimizer::adam, false) == 7);
-  CHECK(steps(Optimizer::adamw, false) == 8);
+  for (const Optimizer optimizer : kOptimizers)
+    CHECK(steps(optimizer, false) == step_kernels(optimizer));
   CHECK(steps(Optimizer::adamw, true) == 1);
 }
 

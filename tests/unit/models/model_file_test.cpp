@@ -154,6 +154,13 @@ TEST_CASE("model file: convolutions in channels_last are not copied into another
   CHECK(*last.forward < *usual.forward);
 }
 
+TEST_CASE("model file: casts count in what a step may take") {
+  const std::string text = small_trace(R"(,"autocast_casts":1000000000000)");
+  CHECK(complaint_of([&] {
+          estimated_trace("m.json@A100:b1000000:amp", text);
+        }).find("takes hours") != std::string::npos);
+}
+
 TEST_CASE("model file: an optimizer of its own takes its passes, fused in fewer kernels") {
   const Workload adam = estimated_trace("m.json@A100", small_trace("", R"(,"optimizer":"adamw")"));
   CHECK(adam.launches->optimizer == 9);  // eight operators, and 0.7 for its parameter

@@ -292,7 +292,7 @@ TEST_CASE("module recorder: passes of the elementwise kernels") {
   ModuleRecorder recorder("m", kMap);
   recorder.relu("relu");
   recorder.dropout("dropout");
-  recorder.add("add");
+  recorder.add("add", recorder.activation());
   recorder.cross_entropy("loss");
   recorder.elementwise("own", {.forward = 7, .backward = 5, .kernels = 3});
   recorder.concatenate("join", 10);

@@ -49,6 +49,23 @@ TEST_CASE("transfer: nothing changes with the same GPU and batch") {
   CHECK(static_cast<const Recorded&>(same) == static_cast<const Recorded&>(workload));
 }
 
+TEST_CASE("transfer: an estimate keeps its memory format and its optimizer") {
+  const EstimateSpec spec = parse_estimate_spec("resnet18@A100:b8:amp:channels_last:adamw:fused");
+  const Workload workload = estimate_workload(spec, find_gpu("A100").value());
+  const Model model = recognised_model(workload).value();
+  CHECK(model.layers.front().channels_last);
+  CHECK(model.optimizer == Optimizer::adamw);
+  CHECK(model.fused_optimizer);
+  EstimateSpec larger = spec;
+  larger.batch = 64;
+  const Workload direct = estimate_workload(larger, find_gpu("A100").value());
+  ComputeSetting from = on("A100", 8);
+  from.precision = Precision::amp;
+  ComputeSetting to = from;
+  to.batch = 64;
+  CHECK(*carried(workload, {from, to}).forward / *direct.forward == doctest::Approx(1));
+}
+
 TEST_CASE("transfer: a model is recognised by its shapes alone") {
   Workload workload = bundled_workload("resnet101-v100-b64").value();
   for (Parameter& parameter : workload.parameters) parameter.name = "p";

@@ -69,8 +69,11 @@ inline constexpr std::string_view kLaunchesMark = "launches";
 /// Keys of the provenance: remarks about a config.json, and which of its fields were ignored.
 inline constexpr std::string_view kNoteMark = "note";
 inline constexpr std::string_view kIgnoredMark = "ignored";
-/// The optimizer, if the estimate or the trace states it.
+/// The optimizer, if the estimate or the trace states it, and whether it is fused.
 inline constexpr std::string_view kOptimizerMark = "optimizer";
+inline constexpr std::string_view kFusedMark = "fused_optimizer";
+/// "channels_last", unless model and images have PyTorch's default format.
+inline constexpr std::string_view kMemoryFormatMark = "memory_format";
 /// Remarks about a traced model, or one of the catalogue.
 inline constexpr std::string_view kModelNoteMark = "model_note";
 

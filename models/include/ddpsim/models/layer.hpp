@@ -121,6 +121,9 @@ struct Layer {
   /// The same if parameters are half, and nothing but the module itself converts.
   std::int64_t half_casts = 0;
   bool channels_last = false;  ///< its operands are NHWC
+
+  /// Whether backward computes the gradient of the layer's input.
+  bool gives_gradient() const { return data_gradient && passes_on; }
 };
 
 }  // namespace ddpsim

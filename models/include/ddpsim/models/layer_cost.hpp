@@ -70,6 +70,9 @@ LayerCost layer_cost(const Layer& layer, const ComputeSetting& setting);
 /// heads (check_batch_size_and_num_heads_dense<false> in aten's cuda/sdp_utils.cpp, PyTorch 2.13).
 bool runs_fused(const FusedAttention& attention, const ComputeSetting& setting);
 
+/// Whether BatchNorm runs PyTorch's own kernels: in bfloat16 cuDNN's are not used.
+bool runs_native_batch_norm(Precision precision);
+
 /// The most common optimizer for this kind of model: SGD with momentum for images, Adam for
 /// sequences.
 Optimizer usual_optimizer(SampleKind kind);

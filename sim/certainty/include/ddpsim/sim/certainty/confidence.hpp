@@ -114,13 +114,16 @@ struct MeasuredStep {
   std::string source = {};                    ///< which value of a file, for people
 };
 
+/// A prediction that is further than this factor from a measurement is of another job.
+inline constexpr double kAnotherJob = 2;
+
 /// The job's current step, replayed before anything is predicted.
 struct Replay {
   Duration measured;
   Duration predicted;
   std::optional<MeasuredSpread> spread = {};  ///< of the measured steps
   std::string source = {};                    ///< which value was measured, for people
-  double most_apart = 2;                      ///< factor (most_apart)
+  double most_apart = kAnotherJob;            ///< factor (most_apart)
   Duration residual() const { return measured - predicted; }
   /// Distance between the measured and the predicted step, in either direction.
   Duration missed() const { return std::max(residual(), -residual()); }

@@ -40,10 +40,4 @@ struct CpuOffload {
   bool operator==(const CpuOffload&) const = default;
 };
 
-/// Bytes that an optimizer reads and writes to step one element of a parameter, if all its tensors
-/// have elements of `element` bytes. Counted in torch/optim/sgd.py, adam.py and adamw.py of 2.13
-/// (single-tensor versions). A fused optimizer reads each gradient, parameter and moment once, and
-/// writes all but the gradient back.
-Bytes bytes_stepped(Optimizer optimizer, bool fused, Bytes element);
-
 }  // namespace ddpsim

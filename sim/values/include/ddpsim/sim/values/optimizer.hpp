@@ -7,6 +7,8 @@
 #include <optional>
 #include <string_view>
 
+#include "ddpsim/sim/values/quantities.hpp"
+
 namespace ddpsim {
 
 /// Optimizers of torch.optim: SGD without and with momentum, Adam, AdamW.
@@ -22,6 +24,12 @@ std::optional<Optimizer> optimizer_from_word(std::string_view word);
 /// for each update of the parameter, of a moment, and of the denominator.
 int step_kernels(Optimizer optimizer);
 
+/// Bytes that an optimizer reads and writes to step one element of a parameter, if all its tensors
+/// have elements of `element` bytes. Counted in torch/optim/sgd.py, adam.py and adamw.py of 2.13
+/// (single-tensor versions). A fused optimizer reads each gradient, parameter and moment once, and
+/// writes all but the gradient back.
+Bytes bytes_stepped(Optimizer optimizer, bool fused, Bytes element);
+
 struct OptimizerSetting {
   Optimizer kind = Optimizer::adam;
   /// The user did not state the optimizer.
@@ -29,6 +37,8 @@ struct OptimizerSetting {
   /// Parameters narrower than fp32 have an fp32 copy, whose gradient and state are fp32 (apex O2,
   /// Megatron). If false, the state has the parameter's own type, as in torch.optim.
   bool master_weights = false;
+  /// Each parameter is updated in place in one kernel (fused=True), without temporaries.
+  bool fused = false;
 };
 
 }  // namespace ddpsim

@@ -189,10 +189,11 @@ struct PartTimes {
   bool operator==(const PartTimes&) const = default;
 };
 
-/// Numbers of kernels of a step, each launched by the host, in the order of the step.
+/// What the host launches in a step, in the order of the step. A recording counts kernels. An
+/// estimate counts operators, and each further kernel of an operator as a part of one.
 struct Launches {
   std::int64_t forward = 0;
-  /// One entry for each of backward.ready: the kernels since the entry before.
+  /// One entry for each of backward.ready: the launches since the entry before.
   std::vector<std::int64_t> backward;
   std::int64_t optimizer = 0;
   /// Time that the recorded host took for one launch, without the time in which the GPU held it up.
