@@ -58,7 +58,7 @@ TEST_CASE("memory: a fused optimizer needs no copy of the parameters") {
   // The last gradient is still outside its bucket.
   CHECK(memory.at == PeakMoment::backward);
   CHECK(in_mib(memory.parts.optimizer) == 24);
-  CHECK(in_mib(memory.parts.temporaries) == 4);
+  CHECK(in_mib(memory.parts.temporaries) == 12);
 }
 
 TEST_CASE("memory: with views gradients stay in their buckets") {
