@@ -196,6 +196,7 @@ void ModuleRecorder::layer_norm(const std::string& name, bool bias,
   layer.backward_elements = 5 * activation_.elements();
   layer.single_precision = true;
   layer.kept_by_autocast = cast_for_a_product();
+  if (!activation_.single) keeps_cast_input();
   stays_single(activation_.single ? 0 : activation_.elements());
 }
 
@@ -471,6 +472,14 @@ void ModuleRecorder::read_by_products(int products) {
   if (layer.kept_by_autocast) *layer.kept_by_autocast += (products - 1) * cast_for_a_product();
 }
 
+void ModuleRecorder::keeps_cast_input() {
+  Layer& layer = model_.layers.back();
+  *layer.kept_by_autocast += element_size(Dtype::float32) * layer.inputs;
+  if (model_.layers.size() < 2) return;
+  Layer& before = model_.layers[model_.layers.size() - 2];
+  if (before.product || before.sums_branches) before.kept_by_autocast = 0;
+}
+
 std::int64_t ModuleRecorder::cast_for_a_product() const {
   return element_size(Dtype::float16) * activation_.elements();
 }
@@ -617,12 +626,20 @@ Layer& ModuleRecorder::ran(const std::string& name, LayerKind kind,
   layer.inputs = given_;
   layer.outputs = activation_.elements();
   if (kind == LayerKind::convolution || kind == LayerKind::linear || kind == LayerKind::attention) {
-    if (activation_.single) layer.autocast_casts = given_;
+    if (activation_.single) casts_for(layer);
     activation_.single = false;
   }
   given_ = activation_.elements();
   model_.layers.push_back(std::move(layer));
   return model_.layers.back();
+}
+
+void ModuleRecorder::casts_for(Layer& product) {
+  product.autocast_casts = given_;
+  if (model_.layers.empty()) return;
+  Layer& before = model_.layers.back();
+  if (before.sums_branches && before.outputs == given_)
+    before.kept_by_autocast = element_size(Dtype::float16) * before.kept;
 }
 
 Product ModuleRecorder::product_to(std::int64_t out) const {

@@ -261,6 +261,11 @@ class ModuleRecorder {
   /// Whether the last layer reads the model's input, whose gradient is not needed.
   bool reads_input() const { return model_.layers.size() - 1 == input_begins_; }
   Product product_to(std::int64_t out) const;
+  /// Autocast casts the fp32 input of this product. It keeps the cast instead of a sum before it.
+  void casts_for(Layer& product);
+  /// Under autocast the last layer keeps an fp32 copy of its input, instead of what a product or a
+  /// sum before it gave.
+  void keeps_cast_input();
   /// Bytes of the copy of the activation that autocast makes for a product.
   std::int64_t cast_for_a_product() const;
   void addmm(const std::string& name, std::vector<std::int64_t> weight_shape, std::int64_t out,

@@ -131,8 +131,8 @@ class UNetWriter {
       model_.conv2d(prefix + "conv_shortcut", {.out = channels, .bias = true});
       branch = model_.activation();
     }
-    model_.add(prefix + "add", branch);
     model_.elementwise(prefix + "output_scale", {.forward = 2, .backward = 2});
+    model_.add(prefix + "add", branch);
   }
 
   BlockModules transformer_block(const UNetLevel& level) const {
