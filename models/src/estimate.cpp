@@ -225,16 +225,19 @@ std::string samples_of(const Model& model) {
 }
 
 /// "eager"; empty if the model has no attention.
-std::string attention_text(const EstimateSpec& spec, const Model& model,
-                           const ComputeSetting& setting) {
-  const bool attends = std::ranges::any_of(
-      model.layers, [](const Layer& layer) { return layer.kind == LayerKind::attention; });
+std::string attention_text(const Model& model, const ComputeSetting& setting) {
+  bool attends = false;
+  bool fused = false;
+  bool written_out = false;
+  for (const Layer& layer : model.layers) {
+    attends = attends || layer.kind == LayerKind::attention;
+    if (!layer.fused) continue;
+    fused = true;
+    written_out = written_out || !runs_fused(*layer.fused, setting);
+  }
   if (!attends) return "";
-  const bool writes_out = std::ranges::any_of(model.layers, [&](const Layer& layer) {
-    return layer.fused && !runs_fused(*layer.fused, setting);
-  });
-  return fmt::format("{}{}", name_of(spec.attention.value_or(spec.description.attention)),
-                     writes_out ? ", not fused: heads share keys" : "");
+  return fmt::format("{}{}", name_of(fused ? AttentionKernel::sdpa : AttentionKernel::eager),
+                     written_out ? ", not fused: heads share keys" : "");
 }
 
 /// Origin of the estimate, its assumptions and what it leaves out.
@@ -253,7 +256,7 @@ std::vector<std::pair<std::string, std::string>> provenance_of(const EstimateSpe
        "layer costs from the GPU's data sheet and efficiencies learned from other GPUs' "
        "published times; no data loading"},
   };
-  if (const std::string attention = attention_text(spec, model, setting); !attention.empty())
+  if (const std::string attention = attention_text(model, setting); !attention.empty())
     provenance.emplace_back("attention", attention);
   if (spec.checkpointing != Checkpointing{})
     provenance.emplace_back("checkpointing", name_of(spec.checkpointing));
