@@ -43,6 +43,7 @@ COMMAND = re.compile(r"[a-z]+/[a-z0-9-]+(?: \(terminal of \d+ columns\))?: (.*)"
 # Options that name an output file, with a valid ending.
 OUTPUTS = {
     "--csv": ".csv",
+    "--text": ".txt",
     "--timeline": ".json",
     "--report": ".html",
     "--plot": ".svg",
