@@ -19,6 +19,7 @@
 #include "ddpsim/formats/words.hpp"
 #include "help_group.hpp"
 #include "option_keys.hpp"
+#include "repeatable.hpp"
 
 namespace ddpsim {
 namespace {
@@ -138,10 +139,8 @@ void add_scheme_option(CLI::App& command, std::optional<std::string>& scheme) {
 
 void add_schemes_option(CLI::App& command, std::vector<std::string>& schemes) {
   const HelpGroup group(command, kDdpGroup);
-  common(command.add_option("--scheme", schemes, help() + "; repeatable"))
-      ->type_name(kType)
-      ->expected(1)
-      ->take_all();
+  repeatable(common(command.add_option("--scheme", schemes, help() + "; repeatable")))
+      ->type_name(kType);
 }
 
 Scheme parse_scheme(const std::string& text) {

@@ -11,6 +11,7 @@
 #include "ddpsim/formats/quantity.hpp"
 #include "ddpsim/formats/usage_error.hpp"
 #include "help_group.hpp"
+#include "repeatable.hpp"
 
 namespace ddpsim {
 namespace {
@@ -54,9 +55,9 @@ Duration parse_stagger(const std::string& text) {
 
 void add_variation_options(CLI::App& command, VariationArguments& arguments) {
   const HelpGroup group(command, kVariationGroup);
-  command
-      .add_option("--straggler", arguments.stragglers,
-                  "Make one rank compute this many times as long, such as 3:1.2; repeatable")
+  repeatable(command.add_option(
+                 "--straggler", arguments.stragglers,
+                 "Make one rank compute this many times as long, such as 3:1.2; repeatable"))
       ->type_name("RANK:FACTOR");
   command
       .add_option(

@@ -16,6 +16,7 @@
 #include "help_format.hpp"
 #include "help_group.hpp"
 #include "job_arguments.hpp"
+#include "repeatable.hpp"
 #include "scheme_arguments.hpp"
 #include "study.hpp"
 #include "terminal.hpp"
@@ -239,19 +240,14 @@ void add_compare(CLI::App& app, std::function<int()>& action) {
       ->take_all();
   // With --workload, the first argument is a CLUSTER.
   command->get_option("WORKLOAD")->required(false);
-  command
-      ->add_option("--workload", arguments->workloads,
-                   "Compare a mix of these instead of WORKLOAD, such as bert=70% of the first "
-                   "candidate's time; repeatable")
-      ->type_name("WORKLOAD[=SHARE]")
-      ->expected(1)
-      ->take_all();
-  common(command->add_option("--until", arguments->until,
-                             "Find where along a range this holds: efficiency<90%, "
-                             "step>120ms, usd>1.5, \"A faster than B\"; repeatable"))
-      ->type_name("CONDITION")
-      ->expected(1)
-      ->take_all();
+  repeatable(command->add_option("--workload", arguments->workloads,
+                                 "Compare a mix of these instead of WORKLOAD, such as bert=70% of "
+                                 "the first candidate's time; repeatable"))
+      ->type_name("WORKLOAD[=SHARE]");
+  repeatable(common(command->add_option("--until", arguments->until,
+                                        "Find where along a range this holds: efficiency<90%, "
+                                        "step>120ms, usd>1.5, \"A faster than B\"; repeatable")))
+      ->type_name("CONDITION");
   command->add_flag("--no-tune", arguments->no_tune,
                     "Do not search for the best bucket cap of candidates that could be fastest");
   add_study_option(*command, arguments->study);

@@ -63,8 +63,8 @@ void say_what_is_there(const SweepArguments& arguments, const SweepOutput& outpu
   if (output.failed() > 0)
     print_error(fmt::format("ddpsim: {} of {} points could not be answered; \"error\" says why",
                             output.failed(), output.written()));
-  // Standard output has only lines.
-  if (!arguments.output) return;
+  // Standard output has only JSON.
+  if (!arguments.output || arguments.files.json) return;
   std::string text = fmt::format("{} of {} points", output.written(), points);
   if (output.kept() > 0) text += fmt::format(", {} of them from an earlier run", output.kept());
   text += fmt::format("\nWrote {}\n", *arguments.output);

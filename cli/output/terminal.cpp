@@ -12,6 +12,7 @@
 #include "ddpsim/formats/files.hpp"
 #include "help_group.hpp"
 #include "printing.hpp"
+#include "repeatable.hpp"
 
 namespace ddpsim {
 namespace {
@@ -84,11 +85,9 @@ CLI::Option* add_plot_option(CLI::App& command, OutputArguments& arguments) {
 
 void add_report_option(CLI::App& command, OutputArguments& arguments) {
   const HelpGroup group(command, kOutputGroup);
-  common(command.add_option("--report", arguments.reports,
-                            "Write a report: FILE.html, or its data FILE.json"))
+  repeatable(common(command.add_option("--report", arguments.reports,
+                                       "Write a report: FILE.html, or its data FILE.json")))
       ->type_name("FILE")
-      ->expected(1)
-      ->take_all()
       ->check(names_a_page);
 }
 

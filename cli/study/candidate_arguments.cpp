@@ -8,6 +8,7 @@
 #include "ddpsim/formats/usage_error.hpp"
 #include "ddpsim/jobs/memory.hpp"
 #include "help_group.hpp"
+#include "repeatable.hpp"
 #include "scheme_arguments.hpp"
 
 namespace ddpsim {
@@ -33,22 +34,22 @@ void add_candidate_options(CLI::App& command, CandidateArguments& arguments) {
     command.remove_option(command.get_option(name));
   add_schemes_option(command, arguments.schemes);
   const HelpGroup recording(command, kRecordingGroup);
-  const auto repeatable = [&](const char* name, std::vector<std::string>& values, const char* help,
-                              const char* value) {
-    return command.add_option(name, values, help)->type_name(value)->expected(1)->take_all();
+  const auto add = [&](const char* name, std::vector<std::string>& values, const char* help,
+                       const char* value) {
+    return repeatable(command.add_option(name, values, help))->type_name(value);
   };
-  common(repeatable("--gpu", arguments.gpus,
-                    "Accept this GPU of a cluster, not the recorded one; times are scaled layer by "
-                    "layer; repeatable",
-                    "NAME"));
-  repeatable("--compute-scale", arguments.compute_scales,
-             "State how many times as fast as the recorded GPU this GPU, or any other, is: "
-             "A100:2.3±0.2; repeatable",
-             "[GPU:]FACTOR");
-  common(repeatable("--measured-step", arguments.measured_steps,
-                    "Start from a candidate's measured, unprofiled step: dgxa100@4=104ms or "
-                    "dgxa100@4=FILE; repeatable",
-                    "LABEL=TIME"));
+  common(add("--gpu", arguments.gpus,
+             "Accept this GPU of a cluster, not the recorded one; times are scaled layer by "
+             "layer; repeatable",
+             "NAME"));
+  add("--compute-scale", arguments.compute_scales,
+      "State how many times as fast as the recorded GPU this GPU, or any other, is: "
+      "A100:2.3±0.2; repeatable",
+      "[GPU:]FACTOR");
+  common(add("--measured-step", arguments.measured_steps,
+             "Start from a candidate's measured, unprofiled step: dgxa100@4=104ms or "
+             "dgxa100@4=FILE; repeatable",
+             "LABEL=TIME"));
   common(
       command.add_option("--global-batch", arguments.global_batch,
                          "Give every candidate this many samples over all its GPUs (default: the "

@@ -12,6 +12,7 @@
 #include "ddpsim/formats/usage_error.hpp"
 #include "help_group.hpp"
 #include "long_time.hpp"
+#include "repeatable.hpp"
 
 namespace ddpsim {
 namespace {
@@ -168,7 +169,7 @@ void add_failures(CLI::App& command, MoneyArguments& arguments, bool several) {
     CLI::Option* option = command.add_option(name, values, help)
                               ->type_name(several ? "[LABEL=]TIME" : "TIME")
                               ->expected(1);
-    if (several) option->take_all();
+    if (several) repeatable(option);
   };
   add("--mtbf", arguments.mtbf,
       "Count training lost to failures, with this mean time between failures of one node, such as "
@@ -185,7 +186,7 @@ void add_money_options(CLI::App& command, MoneyArguments& arguments) {
   const HelpGroup money(command, kMoneyGroup);
   const auto add = [&](const char* name, std::vector<std::string>& values, const char* help,
                        const char* value) {
-    return command.add_option(name, values, help)->type_name(value)->expected(1)->take_all();
+    return repeatable(command.add_option(name, values, help))->type_name(value);
   };
   common(add("--price", arguments.prices,
              "Count costs: LABEL=USD/node_hour, /gpu_hour or /node (bought), or list (cluster "

@@ -218,6 +218,13 @@ class ADatabase(WithFolder):
 
 
 class TwoOutputs(WithFolder):
+    def test_behind_which_another_word_stands_takes_only_its_own(self):
+        for words in (["--report", "a.html", "b.html"], ["--straggler", "1:1.2", "b.html"]):
+            outcome = self.run_here("simulate", "w.json", "dgx1v@1", *words)
+            self.assertEqual(outcome.code, USAGE, outcome.err)
+            self.assertIn("b.html", outcome.err)
+            self.assertFalse((self.folder / "b.html").exists())
+
     def test_of_one_name_are_refused(self):
         (self.folder / "sub").mkdir()
         (self.folder / "again").symlink_to("sub")
@@ -236,6 +243,10 @@ class TwoOutputs(WithFolder):
                 names=["--csv " + one, "--timeline " + two],
             )
         self.assertEqual((self.folder / "there").read_text(), "kept\n")
+
+    def test_leave_standard_output_to_documents_with_json(self):
+        self.assertEqual(self.run_here("sweep", "s.json", "-o", "s.jsonl", "--json").out, "")
+        self.assertIn("Wrote s.jsonl", self.run_here("sweep", "s.json", "-o", "s.jsonl").out)
 
     def test_of_which_one_is_where_standard_output_goes_are_refused(self):
         outcome = bash('"$1" simulate w.json dgx1v@1 --csv out > out', self.folder)
