@@ -51,7 +51,7 @@ void require_possible(const EstimateSpec& spec, const Model& model, const Comput
   constexpr double kMostBytes = 1e17;
   constexpr double kMostSeconds = 5e4;
   constexpr double kElement = 8;       // upper limit, with masks and indices
-  constexpr double kScorePasses = 10;  // of attention without a fused kernel, in units of kElement
+  constexpr double kScorePasses = 10;  // where attention has no fused kernel
   double elements = 0;
   double flops = 0;
   for (const Layer& layer : model.layers) {
