@@ -63,10 +63,11 @@ LayerLaunches further_launches(const Layer& layer, const ComputeSetting& setting
     more.backward.kernels = layer.backward_kernels == 1 ? kLayerNormBackward - 1 : 0;
     return more;
   }
-  more.forward.kernels = layer.channels_last ? kNhwc.normalization_forward - 1
-                         : runs_native_batch_norm(setting.precision) ? kNativeBatchNormForward - 1
-                                                                     : 0;
-  if (layer.channels_last) more.backward.kernels = kNhwc.normalization_backward - 1;
+  if (runs_native_batch_norm(setting.precision)) {
+    more.forward.kernels =
+        (layer.channels_last ? kNhwc.normalization_forward : kNativeBatchNormForward) - 1;
+    if (layer.channels_last) more.backward.kernels = kNhwc.normalization_backward - 1;
+  }
   // BatchNorm adds one to its count of batches.
   more.forward += {.operators = 1, .kernels = 1};
   return more;

@@ -60,12 +60,13 @@ class CostModel {
 
   LayerCost cost() const {
     LayerCost cost;
-    cost.forward = seconds(moving(layer_.forward_elements) + kernels(layer_.forward_kernels) +
-                           product(Pass::forward) + fused(kFusedForward) + converting() +
-                           by_channel(constants_.channel_forward_ns));
+    cost.forward =
+        seconds(moving(layer_.forward_elements - spared(1)) + kernels(layer_.forward_kernels) +
+                product(Pass::forward) + fused(kFusedForward) + converting() +
+                by_channel(constants_.channel_forward_ns));
     if (!layer_.reached) return cost;
     cost.data_gradient =
-        seconds(moving(layer_.backward_elements) + kernels(layer_.backward_kernels) +
+        seconds(moving(layer_.backward_elements - spared(2)) + kernels(layer_.backward_kernels) +
                 (layer_.gives_gradient() ? product(Pass::data_gradient) + converting() : 0) +
                 fused(kFusedBackward) + by_channel(constants_.channel_backward_ns));
     if (layer_.trains)
@@ -82,6 +83,9 @@ class CostModel {
   double moving(std::int64_t elements) const {
     return memory_seconds(static_cast<double>(elements) * batch_ * width_);
   }
+  bool is_batch_norm() const {
+    return layer_.kind == LayerKind::normalization && !layer_.single_precision;
+  }
   double kernels(int count) const { return count * constants_.kernel_us * 1e-6; }
 
   /// Reads one format and writes the other, in a kernel of its own.
@@ -90,11 +94,17 @@ class CostModel {
     return memory_seconds(static_cast<double>(converted_) * batch_ * 6) + kernels(1);
   }
 
+  /// Elements that a BatchNorm in channels_last need not read `passes` times more: cuDNN's persistent
+  /// kernel (CUDNN_BATCHNORM_SPATIAL_PERSISTENT, which PyTorch's BatchNorm.cpp asks for) computes
+  /// statistics and result of some channels while their elements stay on chip.
+  std::int64_t spared(std::int64_t passes) const {
+    return layer_.channels_last && is_batch_norm() && !native_norm_ ? passes * layer_.outputs : 0;
+  }
+
   /// BatchNorm in bfloat16 runs PyTorch's own kernel: a thread block for each channel walks all its
   /// elements. cuDNN's kernels, and those of channels_last, share a channel among blocks.
   double by_channel(double ns) const {
-    const bool batch_norm = layer_.kind == LayerKind::normalization && !layer_.single_precision;
-    if (!batch_norm || !native_norm_ || layer_.channels_last || layer_.weights < 2) return 0;
+    if (!is_batch_norm() || !native_norm_ || layer_.channels_last || layer_.weights < 2) return 0;
     const double channels = static_cast<double>(layer_.weights) / 2;
     return static_cast<double>(layer_.outputs) * batch_ / channels * ns * 1e-9;
   }

@@ -91,6 +91,7 @@ TEST_CASE("launches: convolutions and BatchNorms by layout") {
   CHECK(kernels(norm, Precision::fp32) == 3);  // forward, the count of batches, backward
   norm.channels_last = true;
   CHECK(kernels(norm, Precision::bf16_true) == 8);
+  CHECK(kernels(norm, Precision::amp) == 3);  // cuDNN's, one each way
 }
 
 TEST_CASE("launches: products are split in fp32, and in 16 bits for the gradient of the weight") {

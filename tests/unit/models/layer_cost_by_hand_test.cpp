@@ -383,6 +383,22 @@ TEST_CASE("layer cost by hand: BatchNorm in bfloat16 walks each channel in one t
   CHECK(cost_of(layer, Precision::bf16).forward == Duration());
 }
 
+TEST_CASE("layer cost by hand: cuDNN's BatchNorm in channels_last reads each element once") {
+  Layer layer;
+  layer.kind = LayerKind::normalization;
+  layer.weights = 2;
+  layer.outputs = 100;
+  layer.forward_elements = 300;
+  layer.backward_elements = 500;
+  layer.forward_kernels = layer.backward_kernels = 0;
+  const LayerCost copied = cost_of(layer, Precision::amp);
+  layer.channels_last = true;
+  const LayerCost persistent = cost_of(layer, Precision::amp);
+  CHECK(persistent.forward / copied.forward == doctest::Approx(2. / 3));
+  CHECK(persistent.backward() / copied.backward() == doctest::Approx(3. / 5));
+  CHECK(cost_of(layer, Precision::bf16).forward == copied.forward);
+}
+
 TEST_CASE("layer cost by hand: only FlashAttention lets heads share keys without writing scores") {
   Layer layer;
   layer.kind = LayerKind::attention;
