@@ -17,8 +17,10 @@ Bytes buffers_of_communicators(const Job& job) {
   Bytes all;
   // With servers between them, ranks have no communicator of all ranks.
   if (!facts_of(options.scheme).by_servers) all = nccl_buffers(job);
-  for (const int ranks : groups_of(options.scheme, job.cluster().gpus_per_host()))
+  for (const int ranks : groups_of(options.scheme, job.cluster().gpus_per_host())) {
+    if (ranks == 1) continue;  // no collective runs within one rank
     if (ranks < job.cluster().ranks() || all == Bytes()) all += nccl_buffers(group_of(job, ranks));
+  }
   if (options.ddp().comm_hook == CommHook::post_local_sgd &&
       options.ddp().local_sgd.averages_gradients && job.cluster().nodes > 1)
     all += nccl_buffers(job.within(1));

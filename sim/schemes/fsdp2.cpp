@@ -23,6 +23,10 @@
 // the host waits for the copy and adds it. Otherwise the host waits for all copies after backward,
 // and steps.
 //
+// A rank that shards with nobody (replicate, or a group of one) gathers and scatters nothing. Compute
+// copies each parameter, with its cast, before the module's forward. Gradients are copied in and
+// copied once more on the stream of reductions, then all-reduced between the ranks.
+//
 // Frozen parameters are gathered with their group but not reduced. A frozen group that backward
 // does not reach is still gathered again if it comes just ahead of a group that backward reaches:
 // _backward_prefetch looks only at the order of forward. Compute waits for it after backward.
@@ -147,6 +151,7 @@ class Fsdp2Writer {
     }
     wait_for_shards();
     reducing_.reset();
+    copied_.reset();
   }
 
   /// Waits for reduced shards, on the host too if they go there.
@@ -209,6 +214,8 @@ class Fsdp2Writer {
 
   void gather(std::size_t unit, const StepCollective& gather, RankStreams::SideStream stream,
               Duration copy_in) {
+    gathered_[unit].own = plan_.shards_alone();
+    if (gathered_[unit].own) return;
     writer_.run_on(copies_in_, OperationKind::pack, copy_in);
     // If fewer ranks gather again, they use a communicator of their own.
     const bool of_fewer = scheme_.reshard_to && &gather != &plan_.planned[unit].gather;
@@ -222,10 +229,25 @@ class Fsdp2Writer {
 
   /// Waits for the group and copies it out, unless that was done. Returns the end of the copy.
   std::optional<EventId> wait_for(std::size_t unit) {
+    if (std::exchange(gathered_[unit].own, false)) return copy_own(unit);
     auto& launched = gathered_[unit].launched;
     if (!launched) return std::nullopt;
     writer_.wait_for(*std::exchange(launched, std::nullopt));
     writer_.pack(writer_.kernels().copy(plan_.planned[unit].sizes.gathered));
+    return streams_.record_on_compute(OperationKind::pack);
+  }
+
+  /// Two kernels for each parameter that is cast, else one (wait_for_unshard). Python launches them.
+  EventId copy_own(std::size_t unit) {
+    const Fsdp2Group& planned = plan_.planned[unit];
+    const UnitSizes& sizes = planned.sizes;
+    if (scheme_.offload.parameters)
+      streams_.hold_compute(OperationKind::pack,
+                            streams_.record_on(copies_in_, OperationKind::host_copy));
+    const bool casts = planned.computed != planned.stored;
+    const auto kernels = static_cast<std::int64_t>(planned.tensors) * (casts ? 2 : 1);
+    const Bytes moved = 2 * sizes.gathered + (casts ? sizes.stored + sizes.gathered : Bytes());
+    writer_.pack_each(kernels, writer_.kernels().kernels(kernels, moved));
     return streams_.record_on_compute(OperationKind::pack);
   }
 
@@ -237,14 +259,28 @@ class Fsdp2Writer {
     const Bytes reduced = planned.sizes.reduced;
     if (reduced == Bytes()) return;
     if (reducing_) writer_.wait_for(*reducing_);
+    if (copied_) streams_.hold_compute(OperationKind::pack, *std::exchange(copied_, std::nullopt));
     writer_.pack(kernels.cast(planned.sizes.gradient, reduced));
-    EventId packed = streams_.record_on_compute(OperationKind::pack);
+    const EventId packed = streams_.record_on_compute(OperationKind::pack);
     const GradientDivision division = planned.reduced == Dtype::float16
                                           ? divided_in_two(plan_.all)
                                           : GradientDivision{.before = false, .after = false};
     streams_.hold_on(reductions_, OperationKind::pack, packed);
     if (division.before) writer_.run_on(reductions_, OperationKind::pack, kernels.copy(reduced));
-    packed = streams_.record_on(reductions_, OperationKind::pack);
+    const EventId scattered =
+        plan_.shards_alone()
+            ? copy_reduced(reduced)
+            : scatter(planned, streams_.record_on(reductions_, OperationKind::pack));
+    RankStreams::SideStream stream = reductions_;
+    if (planned.between) {
+      reduced_.push_back(writer_.launch(between_, *planned.between, {scattered}));
+      stream = between_;
+    }
+    finish_shard(stream, planned, division.after);
+  }
+
+  /// Returns the end of the reduce-scatter.
+  EventId scatter(const Fsdp2Group& planned, EventId packed) {
     const RankStreams::SideStream communicator;
     if (!scheme_.separate_groups) shared_.enter(streams_, communicator, From::reductions);
     reducing_ =
@@ -252,12 +288,15 @@ class Fsdp2Writer {
     shared_.left(*reducing_, From::reductions);
     reduced_.push_back(*reducing_);
     streams_.follow_on(reductions_, OperationKind::pack, reducing_->done);
-    RankStreams::SideStream stream = reductions_;
-    if (planned.between) {
-      reduced_.push_back(writer_.launch(between_, *planned.between, {reducing_->done}));
-      stream = between_;
-    }
-    finish_shard(stream, planned, division.after);
+    return reducing_->done;
+  }
+
+  /// Returns the end of the copy, which stands in for a reduce-scatter within one rank.
+  EventId copy_reduced(Bytes reduced) {
+    writer_.run_on(reductions_, OperationKind::pack, writer_.kernels().copy(reduced));
+    copied_ = streams_.record_on(reductions_, OperationKind::pack);
+    if (plan_.all == 1) shard_is_there_ = copied_;
+    return *copied_;
   }
 
   /// Divides the shard, casts it to the stored type, and adds it to an existing one.
@@ -290,6 +329,7 @@ class Fsdp2Writer {
 
   struct Gathered {
     bool is_there = false;  ///< or on its way
+    bool own = false;       ///< to be copied from this rank's parameters
     std::optional<Launched> launched;
     std::optional<EventId> kept;  ///< a part of it, after forward
   };
@@ -311,6 +351,7 @@ class Fsdp2Writer {
   std::vector<Gathered> gathered_;     ///< by unit
   std::optional<EventId> copied_out_;  ///< in forward, the previous group
   std::optional<Launched> reducing_;
+  std::optional<EventId> copied_;  ///< instead, where ranks shard alone
   std::vector<Launched> reduced_;
   std::optional<EventId> shard_is_there_;
   std::optional<EventId> offloaded_;  ///< after the last copy to the host

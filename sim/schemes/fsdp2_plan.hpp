@@ -29,6 +29,7 @@ struct Fsdp2Plan {
   Bytes shards;    ///< size of that share, as stored
 
   bool keeps_parts() const { return again < ranks; }
+  bool shards_alone() const { return ranks == 1; }
 };
 
 Fsdp2Plan plan_fsdp2(const Job& job, const Fsdp2& scheme);

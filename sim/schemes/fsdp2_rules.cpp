@@ -1,7 +1,9 @@
-// Rules of fully_shard (schedule: fsdp2.cpp): what a rank keeps, what changes and what is refused.
+// Rules of fully_shard and of replicate, which runs its code (schedule: fsdp2.cpp): what a rank keeps,
+// what changes and what is refused.
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <string>
 
 #include "cannot_wrap.hpp"
@@ -65,6 +67,21 @@ SchemeRules rules_of(const Fsdp2& scheme) {
             return cannot_shard(job, scheme);
           },
           .rests_on = gathers_rest_on_all_reduce_logs};
+}
+
+SchemeRules rules_of(const Replicate& replicate) {
+  const auto scheme = std::make_shared<const Fsdp2>(replicate.as_fully_shard());
+  return {.schedule = [scheme](const StepToPlan& step) { return schedule_fsdp2(step, *scheme); },
+          .kept_in_memory = [scheme](const Job& job) -> KeptInMemory {
+            return sharded_units(job, *scheme);
+          },
+          .changed_numerics = [scheme](const Job& job) -> std::string {
+            return narrowed_gradients(job, scheme->reduced_in());
+          },
+          .cannot_simulate = [scheme](const Job& job) -> std::optional<std::string> {
+            return cannot_shard(job, *scheme);
+          },
+          .rests_on = as_sure_as_ddp};
 }
 
 }  // namespace ddpsim

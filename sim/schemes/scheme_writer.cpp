@@ -62,11 +62,19 @@ void SchemeWriter::backward_to(std::size_t gradient) {
 }
 
 void SchemeWriter::pack(Duration kernel) {
-  streams_.launch(OperationKind::pack, job_.options().costs.host_copy_kernel, 1);
+  pack(kernel, job_.options().costs.host_copy_kernel, 1);
+}
+
+void SchemeWriter::pack_each(std::int64_t count, Duration kernels) {
+  pack(kernels, job_.options().costs.host_hook_kernel, count);
+}
+
+void SchemeWriter::pack(Duration kernels, Duration launch, std::int64_t count) {
+  streams_.launch(OperationKind::pack, launch, count);
   if (streams_.waits_for_launches())
     streams_.hold_compute(phase_, streams_.record_on_host(OperationKind::launch),
                           job_.options().costs.launch_latency);
-  streams_.compute(OperationKind::pack, kernel);
+  streams_.compute(OperationKind::pack, kernels);
 }
 
 void SchemeWriter::accumulate(Bytes gradients) {

@@ -52,6 +52,8 @@ class SchemeWriter {
   /// Runs an extra kernel on the compute stream, such as a copy or a cast. It has to be launched
   /// first.
   void pack(Duration kernel);
+  /// Runs `count` extra kernels in the time `kernels`, which Python launches one by one.
+  void pack_each(std::int64_t count, Duration kernels);
 
   /// A collective, launched by every class of ranks: the k-th one is the same for all. `done` is
   /// its end.
@@ -106,6 +108,7 @@ class SchemeWriter {
   /// Sending to one rank and sending from one rank count as the same purpose.
   static OperationKind purpose_of(CollectiveKind kind);
   std::uint32_t planned(const StepCollective& collective);
+  void pack(Duration kernels, Duration launch, std::int64_t count);
   /// Runs the interval's work up to `share` of it.
   void work_on(const GradientInterval& interval, double share);
 

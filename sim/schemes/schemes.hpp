@@ -10,6 +10,7 @@ namespace ddpsim {
 SchemeRules rules_of(const NaiveAllReduce& scheme);
 SchemeRules rules_of(const Fsdp1& scheme);
 SchemeRules rules_of(const Fsdp2& scheme);
+SchemeRules rules_of(const Replicate& scheme);
 SchemeRules rules_of(const Zero& scheme);
 SchemeRules rules_of(const MegatronOptimizer& scheme);
 SchemeRules rules_of(const DataParallel& scheme);

@@ -117,23 +117,21 @@ void add_wraps(Settings<Fsdp1>& settings) {
   });
 }
 
-/// Calls fully_shard() on each FSDP unit, then on the root. The root keeps its parameters gathered
-/// for backward, whatever the units do. `meshed`: the script passes a mesh, and the line uses its
-/// name.
-Call fully_shard(const WrapPolicy& wrap, TorchVersion torch, bool meshed) {
+/// Calls the function of `module` on each unit, then on the root. `meshed`: the script passes a mesh,
+/// and the line uses its name.
+Call on_each(const WrapPolicy& wrap, const std::string& function, const std::string& module,
+             bool meshed) {
   using By = WrapPolicy::By;
-  constexpr TorchVersion kPublic{2, 6};
-  Call call{.imports = {fmt::format("from torch.distributed.{} import fully_shard",
-                                    torch >= kPublic ? "fsdp" : "_composable.fsdp")}};
+  Call call{.imports = {fmt::format("from torch.distributed.{} import {}", module, function)}};
   const std::string own = meshed ? kOwnMesh : "";
-  const std::string root = fmt::format("fully_shard(model{{mesh}}{})", own);
+  const std::string root = fmt::format("{}(model{{mesh}}{})", function, own);
   const auto each = [&](const std::string& units) {
     call.text =
-        fmt::format("[fully_shard(module, {{}}{}) for module in [{}]]; {}", own, units, root);
+        fmt::format("[{}(module, {{}}{}) for module in [{}]]; {}", function, own, units, root);
   };
   switch (wrap.by) {
     case By::none:
-      call.text = fmt::format("fully_shard(model, {{}}{})", own);
+      call.text = fmt::format("{}(model, {{}}{})", function, own);
       break;
     case By::blocks:
       each(kBlocks);
@@ -145,9 +143,9 @@ Call fully_shard(const WrapPolicy& wrap, TorchVersion torch, bool meshed) {
       break;
     case By::size:
       call.text = fmt::format(
-          "_recursive_wrap(model, {}, wrapper_cls=fully_shard, ignored_modules=set(), "
+          "_recursive_wrap(model, {}, wrapper_cls={}, ignored_modules=set(), "
           "ignored_params=set(), only_wrap_children=True, {{}}{}); {}",
-          size_policy(wrap), own, root);
+          size_policy(wrap), function, own, root);
       call.imports.emplace_back("import functools");
       call.imports.emplace_back(kSizePolicy);
       call.imports.emplace_back("from torch.distributed.fsdp.wrap import _recursive_wrap");
@@ -162,6 +160,16 @@ Call fully_shard(const WrapPolicy& wrap, TorchVersion torch, bool meshed) {
       break;
   }
   return call;
+}
+
+/// The root keeps its parameters gathered for backward, whatever the units do.
+Call fully_shard(const WrapPolicy& wrap, TorchVersion torch, bool meshed) {
+  constexpr TorchVersion kPublic{2, 6};
+  return on_each(wrap, "fully_shard", torch >= kPublic ? "fsdp" : "_composable.fsdp", meshed);
+}
+
+Call replicate(const WrapPolicy& wrap) {
+  return on_each(wrap, "replicate", "_composable.replicate_with_fsdp", false);
 }
 
 int node_of(const Job& job) {
@@ -240,6 +248,14 @@ struct OfScheme {
     add_wraps([&](const std::string& name, const WrapPolicy& wrap) {
       settings.add_call(name, "", fully_shard(wrap, torch, current.group.has_value()),
                         [wrap](Fsdp2& of) { of.wrap = wrap; });
+    });
+    return settings.take();
+  }
+
+  std::vector<Setting> operator()(const Replicate& current) const {
+    Settings<Replicate> settings(current, replicate(current.wrap));
+    add_wraps([&](const std::string& name, const WrapPolicy& wrap) {
+      settings.add_call(name, "", replicate(wrap), [wrap](Replicate& of) { of.wrap = wrap; });
     });
     return settings.take();
   }

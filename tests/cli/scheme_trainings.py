@@ -1,4 +1,4 @@
-"""Logs the collectives of FSDP1, FSDP2 and ZeroRedundancyOptimizer in small trainings, for test_scheme_collectives.py.
+"""Logs the collectives of FSDP1, FSDP2, replicate and ZeroRedundancyOptimizer in small trainings, for test_scheme_collectives.py.
 
     main(FOLDER, RANK, RANKS, EVERY)
 
@@ -15,6 +15,7 @@ import types
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed._composable.replicate_with_fsdp import replicate
 from torch.distributed.algorithms.ddp_comm_hooks import ddp_zero_hook
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import (
@@ -33,7 +34,7 @@ from scheme_models import MODELS, freeze
 
 # FSDP1 knows its prefetching in the second step, and overlapped ZeroRedundancyOptimizer the owners of its buckets in
 # the third.
-STEPS = {"fsdp1": 3, "fsdp2": 3, "zero_redundancy": 4}
+STEPS = {"fsdp1": 3, "fsdp2": 3, "replicate": 3, "zero_redundancy": 4}
 STRATEGIES = {
     "full_shard": ShardingStrategy.FULL_SHARD,
     "shard_grad_op": ShardingStrategy.SHARD_GRAD_OP,
@@ -117,11 +118,18 @@ def fsdp2(model, name, options, ranks):
     return fully_shard(model, **settings)
 
 
+def replicated(model, name, options, ranks):
+    settings = {"mesh": mesh(ranks), "mp_policy": precision(options, MixedPrecisionPolicy)}
+    for block in wrapped(model, name, options):
+        replicate(block, **settings)
+    return replicate(model, **settings)
+
+
 def zero_redundancy(model, name, options, _):
     return nn.parallel.DistributedDataParallel(model, bucket_cap_mb=options.get("bucket_cap_mb", 25))
 
 
-WRAPPERS = {"fsdp1": fsdp1, "fsdp2": fsdp2, "zero_redundancy": zero_redundancy}
+WRAPPERS = {"fsdp1": fsdp1, "fsdp2": fsdp2, "replicate": replicated, "zero_redundancy": zero_redundancy}
 
 
 def optimizer_of(scheme, model, options):
@@ -270,6 +278,21 @@ def cases_of_fsdp2(ranks):
                 yield "numbered", {"group": 2, **reshard, **options}
 
 
+def cases_of_replicate(ranks):
+    """No rank pads, so that two ranks show every size, and four that there is one group."""
+    if ranks == 4:
+        yield "numbered", {}
+        yield "nested", MIXED
+        return
+    for options in ({}, {"wrap": "none"}, {"param_dtype": "bf16"}, {"reduce_dtype": "bf16"}, MIXED, TWICE, AT_LAST):
+        yield "numbered", options
+    yield "numbered", {**MIXED, **AT_LAST}
+    for model in ("tiny", "tied", "nested"):
+        yield model, {}
+    for wrap in (INNER, MORE, *WITHIN):
+        yield "nested", {"wrap": wrap}
+
+
 def cases_of_zero_redundancy(ranks):
     for model in MODELS:
         for view in (False, True):
@@ -279,7 +302,12 @@ def cases_of_zero_redundancy(ranks):
                 yield model, {"overlap": overlap, "bucket_cap_mb": 0.002}
 
 
-CASES = {"fsdp1": cases_of_fsdp1, "fsdp2": cases_of_fsdp2, "zero_redundancy": cases_of_zero_redundancy}
+CASES = {
+    "fsdp1": cases_of_fsdp1,
+    "fsdp2": cases_of_fsdp2,
+    "replicate": cases_of_replicate,
+    "zero_redundancy": cases_of_zero_redundancy,
+}
 
 
 def train_all(cases_by_scheme, folder, rank, ranks, every):

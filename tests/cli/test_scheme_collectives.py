@@ -30,7 +30,7 @@ def said(scheme, options):
     parts, sync, root = options.pop("accumulate", 1), options.pop("sync", None), options.pop("root", None)
     if scheme == "zero3":
         options.pop("allgather_bucket_size", None)  # only stages 1 and 2 use it
-    if scheme.startswith("fsdp") and parts > 1:
+    if (scheme.startswith("fsdp") or scheme == "replicate") and parts > 1:
         options["no_sync"] = sync == "no_sync"
     if "dtype" in options:
         options["param_dtype"] = options.pop("dtype")
@@ -146,6 +146,9 @@ class SchemeCollectives(unittest.TestCase):
 
     def test_fsdp2(self):
         self.hold("fsdp2", 61)
+
+    def test_replicate(self):
+        self.hold("replicate", 17)
 
     def test_zero1(self):
         self.hold("zero1", 18)

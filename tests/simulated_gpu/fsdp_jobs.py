@@ -86,7 +86,7 @@ class Job:
 
     def scheme_words(self):
         words = dict(self.options, wrap="layers.*")
-        if self.group != self.ranks:
+        if self.group != self.ranks and self.scheme != "replicate":
             words["group"] = self.group
         return f"{self.scheme}:" + ",".join(f"{key}={value}" for key, value in words.items())
 
@@ -101,7 +101,7 @@ class Job:
         return 4 * self.shard_elements()
 
     def shard_elements(self):
-        if self.scheme == "fsdp2":
+        if self.scheme != "fsdp1":
             return sum(self.padded_share(elements) for _, elements, _ in self.parameters())
         by_unit = {}
         for unit in self.units:
@@ -125,11 +125,13 @@ class Job:
             collectives_us += 3 * copies * self.micro_batches * COPY_US
             return units * 3 * self.micro_batches * HOOK_US + collectives_us
         hooks = units * (3 if self.scheme == "fsdp1" else 2) * self.micro_batches
-        return hooks * HOOK_US + collectives * self.collective_us
+        casts = 2 if self.dtype("param_dtype", "fp32") != "fp32" else 1
+        copies = casts * len(list(self.parameters())) * self.micro_batches if self.scheme == "replicate" else 0
+        return hooks * HOOK_US + collectives * self.collective_us + copies * COPY_US
 
     def driver_lines(self, steps):
         keys = {
-            "scheme": self.scheme,
+            "scheme": "fsdp2" if self.scheme == "replicate" else self.scheme,
             "ranks": self.ranks,
             "group": self.group,
             "steps": steps,
@@ -142,6 +144,8 @@ class Job:
         }
         for key, value in self.options.items():
             keys[key] = {"true": 1, "false": 0}.get(value, value)
+        if self.scheme == "replicate":
+            keys |= {"copy_us": COPY_US, "reshard_after_forward": 0, "reshard_root": 0}
         if self.offloads():
             rate = keys.pop("cpu_rate")
             keys.pop("pcie")
@@ -209,7 +213,7 @@ def job(seed, scheme, offload=False):
         options["backward_prefetch"] = draw.choice(("pre", "pre", "post", "none"))
         options["forward_prefetch"] = draw.choice(("false", "false", "true"))
         options["limit_all_gathers"] = draw.choice(("true", "true", "false"))
-    else:
+    elif scheme == "fsdp2":
         options["reshard_after_forward"] = draw.choice(("true", "true", "false"))
         options["reshard_root"] = draw.choice(("false", "false", "true"))
     micro_batches = draw.choice((1, 1, 1, 2, 3))
@@ -221,7 +225,7 @@ def job(seed, scheme, offload=False):
         options["no_sync"] = draw.choice(("true", "false"))
         if offload and scheme == "fsdp1":
             options["no_sync"] = "true"
-        if scheme == "fsdp2" and options["no_sync"] == "true" and "reduce_dtype" in options:
+        if scheme != "fsdp1" and options["no_sync"] == "true" and "reduce_dtype" in options:
             del options["reduce_dtype"]  # the driver cannot accumulate in another type
     drawn = Job(
         seed=seed,
@@ -229,7 +233,7 @@ def job(seed, scheme, offload=False):
         options=options,
         units=units(draw),
         ranks=nodes * gpus,
-        group=gpus if hybrid else nodes * gpus,
+        group=1 if scheme == "replicate" else gpus if hybrid else nodes * gpus,
         micro_batches=micro_batches,
         optimizer_us=draw.randrange(50, 900),
         collective_us=us(draw, 20, 60),

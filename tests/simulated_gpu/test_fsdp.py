@@ -231,6 +231,9 @@ class Predicted(Fsdp):
     def test_fsdp2(self):
         self.compare("fsdp2")
 
+    def test_replicate(self):
+        self.compare("replicate")
+
     def test_fsdp1_on_the_host(self):
         self.compare("fsdp1", offload=True)
 

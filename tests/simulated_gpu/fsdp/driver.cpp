@@ -50,9 +50,10 @@ Outcome run_rank(const Job& job, int rank, const Ids& ids, bool timed) {
   const int group = rank / job.group;
   const int place = rank % job.group;
   Communicators communicators;
-  require(ncclCommInitRank(&communicators.shards, job.group,
-                           ids.shards[static_cast<std::size_t>(group)], place),
-          "joining a communicator");
+  if (job.group > 1)
+    require(ncclCommInitRank(&communicators.shards, job.group,
+                             ids.shards[static_cast<std::size_t>(group)], place),
+            "joining a communicator");
   if (job.replicas() > 1)
     require(ncclCommInitRank(&communicators.replicas, job.replicas(),
                              ids.replicas[static_cast<std::size_t>(place)], group),

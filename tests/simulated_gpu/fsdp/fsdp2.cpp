@@ -78,6 +78,8 @@ class Fsdp2 : public Trainer {
   std::optional<std::size_t> root() const {
     return rank_.units().front().is_root ? std::optional<std::size_t>(0) : std::nullopt;
   }
+  /// As under replicate, which shards within one rank.
+  bool shards_alone() const { return job_.group == 1; }
   bool mixed() const { return job_.param_type != DDPSIM_FLOAT32; }
   bool reshards_after_forward(std::size_t g) {
     return unit(g).is_root ? job_.reshard_root : job_.reshard_after_forward;
@@ -204,6 +206,10 @@ class Fsdp2 : public Trainer {
   void unshard(std::size_t g) {
     Group& group = groups_[g];
     if (group.gathered || group.unsharded) return;
+    if (shards_alone()) {
+      group.gathered = AllGatherResult{};
+      return;
+    }
     const Unit& own = unit(g);
     const ddpsim_type type = job_.param_type;
     const std::int64_t shard = own.shard;
@@ -254,6 +260,7 @@ class Fsdp2 : public Trainer {
   void wait_for_unshard(std::size_t g) {
     Group& group = groups_[g];
     if (!group.gathered) return;
+    if (shards_alone()) return copy_own(g);
     const bool in_forward = group.state == TrainingState::forward;
     if (in_forward && all_gather_state_) {
       wait_all_gather_streams_on(all_gather_state_->copied_out);
@@ -277,6 +284,35 @@ class Fsdp2 : public Trainer {
       free_result(*group.gathered);
     }
     group.gathered.reset();
+  }
+
+  /// wait_for_unshard if world_size is 1: copies parameter by parameter.
+  void copy_own(std::size_t g) {
+    Group& group = groups_[g];
+    const Unit& own = unit(g);
+    const ddpsim_type type = job_.param_type;
+    group.parameters = rank_.memory().take(own.shard * size_of(type), rank_.compute());
+    for (const Place& place : own.parameters) {
+      const void* from = rank_.at(own.stored, place.shard_at, DDPSIM_FLOAT32);
+      Block cast;
+      if (mixed()) {
+        cast = rank_.memory().take(place.elements * size_of(type), rank_.compute());
+        rank_.pack_from_python(rank_.compute(), "pack", own, [&](cudaStream_t stream) {
+          return fsdp_cast(stream, from, DDPSIM_FLOAT32, cast.data, type, place.elements);
+        });
+        from = cast.data;
+      }
+      rank_.pack_from_python(rank_.compute(), "pack", own, [&](cudaStream_t stream) {
+        return fsdp_cast(stream, from, type, rank_.at(group.parameters, place.at, type), type,
+                         place.elements);
+      });
+      rank_.memory().give(cast);
+    }
+    group.unsharded = true;
+    group.gathered.reset();
+    cudaEvent_t copied_out = rank_.record_event(rank_.compute());
+    wait_all_gather_streams_on(copied_out);
+    rank_.end_event(copied_out);
   }
 
   void wait_all_gather_streams_on(cudaEvent_t event) {
@@ -354,10 +390,15 @@ class Fsdp2 : public Trainer {
     rank_.wait_stream(reduce_scatter_, rank_.compute());
     Block output = rank_.memory().take(own.shard * size_of(type), reduce_scatter_);
     divide_if_needed(reduce_scatter_, g, input, padded, pre);
-    rank_.collective(reduce_scatter_, "reduce_scatter", own, [&](cudaStream_t stream) {
-      return ncclReduceScatter(input.data, output.data, static_cast<std::size_t>(own.shard),
-                               nccl_type(type), operation, rank_.communicators().shards, stream);
-    });
+    if (shards_alone())
+      rank_.pack(reduce_scatter_, "copy", own, [&](cudaStream_t stream) {
+        return fsdp_cast(stream, input.data, type, output.data, type, own.shard);
+      });
+    else
+      rank_.collective(reduce_scatter_, "reduce_scatter", own, [&](cudaStream_t stream) {
+        return ncclReduceScatter(input.data, output.data, static_cast<std::size_t>(own.shard),
+                                 nccl_type(type), operation, rank_.communicators().shards, stream);
+      });
     reduce_scatter_states_.push_back({input, rank_.record_event(reduce_scatter_)});
     cudaStream_t last = reduce_scatter_;
     if (rank_.communicators().replicas != nullptr) {
@@ -494,7 +535,7 @@ std::unique_ptr<Trainer> make_fsdp2(Rank& rank) {
 }
 
 std::string refused_by_fsdp2(const Job& job) {
-  if (job.group < 2) return "fully_shard over one rank only copies";
+  if (job.group < 2 && job.cpu_offload) return "one rank that shards alone does not offload";
   if (job.micro_batches > 1 && job.no_sync && job.reduce_type != job.param_type)
     return "gradients accumulated in another type are not supported";
   return {};

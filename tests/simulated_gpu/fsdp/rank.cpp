@@ -262,6 +262,12 @@ void Rank::pack(cudaStream_t stream, const char* what, const Unit& unit,
   timed(stream, what, unit.name, [&] { require_launched(launch(stream), what); });
 }
 
+void Rank::pack_from_python(cudaStream_t stream, const char* what, const Unit& unit,
+                            const std::function<int(cudaStream_t)>& launch) {
+  work_on_host(job_.copy_ns);
+  pack(stream, what, unit, launch);
+}
+
 void Rank::collective(cudaStream_t stream, const char* what, const Unit& unit,
                       const std::function<ncclResult_t(cudaStream_t)>& launch) {
   const double since = timing_ ? host_us() : 0;

@@ -125,6 +125,9 @@ class Rank {
   void optimizer_on_host();
   void pack(cudaStream_t stream, const char* what, const Unit& unit,
             const std::function<int(cudaStream_t)>& launch);
+  /// The same; launching it takes the host as long as launching a copy.
+  void pack_from_python(cudaStream_t stream, const char* what, const Unit& unit,
+                        const std::function<int(cudaStream_t)>& launch);
   static Block pinned(std::int64_t bytes);
   /// Copies between the GPU and the host's pinned memory.
   void copy(cudaStream_t stream, const char* what, const Unit& unit, void* to, const void* from,

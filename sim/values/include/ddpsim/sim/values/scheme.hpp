@@ -22,6 +22,7 @@
 #include "ddpsim/sim/values/naive_all_reduce.hpp"
 #include "ddpsim/sim/values/parameter_server.hpp"
 #include "ddpsim/sim/values/periodic_averaging.hpp"
+#include "ddpsim/sim/values/replicate.hpp"
 #include "ddpsim/sim/values/slowmo.hpp"
 #include "ddpsim/sim/values/zero.hpp"
 #include "ddpsim/sim/values/zero_redundancy.hpp"
@@ -30,9 +31,9 @@ namespace ddpsim {
 
 /// One of the schemes, with its options. It is a class rather than an alias so that the code that
 /// copies and destroys a scheme is compiled once, not in every source that copies a job's options.
-class Scheme : public std::variant<Ddp, NaiveAllReduce, Fsdp1, Fsdp2, Zero, MegatronOptimizer,
-                                   ZeroRedundancy, DataParallel, ParameterServer, Compiled,
-                                   PeriodicAveraging, SlowMo> {
+class Scheme : public std::variant<Ddp, NaiveAllReduce, Fsdp1, Fsdp2, Replicate, Zero,
+                                   MegatronOptimizer, ZeroRedundancy, DataParallel, ParameterServer,
+                                   Compiled, PeriodicAveraging, SlowMo> {
  public:
   using variant::variant;
   Scheme();
