@@ -94,9 +94,9 @@ class CostModel {
     return memory_seconds(static_cast<double>(converted_) * batch_ * 6) + kernels(1);
   }
 
-  /// Elements that a BatchNorm in channels_last need not read `passes` times more: cuDNN's persistent
-  /// kernel (CUDNN_BATCHNORM_SPATIAL_PERSISTENT, which PyTorch's BatchNorm.cpp asks for) computes
-  /// statistics and result of some channels while their elements stay on chip.
+  /// Elements that a BatchNorm in channels_last need not read `passes` times more. PyTorch's
+  /// BatchNorm.cpp asks cuDNN for CUDNN_BATCHNORM_SPATIAL_PERSISTENT. That kernel computes the
+  /// statistics and the result of some channels while their elements stay on chip.
   std::int64_t spared(std::int64_t passes) const {
     return layer_.channels_last && is_batch_norm() && !native_norm_ ? passes * layer_.outputs : 0;
   }

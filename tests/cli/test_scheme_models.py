@@ -27,6 +27,8 @@ SCHEMES = [
     "fsdp2",
     "fsdp2:reshard_after_forward=false,wrap=none",
     "fsdp2:wrap=leaves,param_dtype=bf16,reshard_root=true",
+    "replicate",
+    "replicate:wrap=leaves,param_dtype=bf16,reduce_dtype=fp32",
     "zero1",
     "zero2",
     "zero3",

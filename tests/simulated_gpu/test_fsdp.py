@@ -378,6 +378,8 @@ OPTIONS = (
     ("fsdp2", {"reshard_after_forward": 0, "micro_batches": 2}),
     ("fsdp2", {"micro_batches": 2, "no_sync": 0, "reduce_dtype": "bf16"}),
     ("fsdp2", {"ranks": 4, "group": 2, "param_dtype": "bf16", "reduce_dtype": "bf16"}),
+    ("fsdp2", {"ranks": 4, "group": 1, "reshard_after_forward": 0, "param_dtype": "bf16", "reduce_dtype": "fp32"}),
+    ("fsdp2", {"group": 1, "reshard_after_forward": 0, "reduce_dtype": "bf16"}),
     ("fsdp1", {"cpu_offload": 1, "param_dtype": "bf16", "reduce_dtype": "fp32"}),
     ("fsdp1", {"cpu_offload": 1, "strategy": "shard_grad_op"}),
     ("fsdp2", {"cpu_offload": 1, "param_dtype": "bf16"}),
@@ -404,6 +406,7 @@ NOT_MISSED = {
     "cudaEvent(Query|Synchronize) Rank::synchronize < Fsdp1::wait_for_a_free": LIMITER,
     "cudaEventRecord Rank::record_event < Fsdp1::reshard": LIMITER,
     "cudaEvent(Record|Synchronize) Rank::.*train": AHEAD,
+    "cudaEventRecord Rank::record_event < Fsdp2::copy_own": "the streams of all-gathers wait for the copies, but gather nothing",
     "cudaStreamWaitEvent Rank::wait_event < Fsdp2::root_post_backward_final_callback": "PyTorch waits twice: finalize_backward already waited for an event after that reduce-scatter",
 }
 

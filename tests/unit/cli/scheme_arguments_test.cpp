@@ -173,7 +173,8 @@ TEST_CASE("--scheme: options are printed as they are typed") {
 
 TEST_CASE("--scheme: an unknown name is refused with the nearest one") {
   CHECK(scheme_complaint("fsdp3") ==
-        "--scheme: name: \"fsdp3\" is not one of ddp, naive, fsdp1, fsdp2, zero1, zero2, zero3, "
+        "--scheme: name: \"fsdp3\" is not one of ddp, naive, fsdp1, fsdp2, replicate, zero1, "
+        "zero2, zero3, "
         "megatron, zero_redundancy, data_parallel, parameter_server, compiled, local_sgd, slowmo. "
         "Did you "
         "mean \"fsdp1\"?");
