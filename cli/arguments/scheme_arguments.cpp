@@ -30,7 +30,7 @@ std::string help() {
   std::vector<std::string> names;
   for (const Scheme& scheme : known_schemes()) names.emplace_back(name_of(scheme));
   names.front() += " (default)";
-  return fmt::format("Train with {}; see docs/reference/schemes.md", fmt::join(names, ", "));
+  return fmt::format("Train with {}; see schemes.md", fmt::join(names, ", "));
 }
 
 [[noreturn]] void fail(std::string_view message) {

@@ -21,6 +21,7 @@
 #include "host_costs.hpp"
 #include "memory_knowledge.hpp"
 #include "rank_differences.hpp"
+#include "scheme_types.hpp"
 #include "versions_in_force.hpp"
 
 namespace ddpsim {
@@ -57,6 +58,7 @@ SimulationOptions simulation_options(const JobRequest& request, const VersionsIn
   options.torch = versions.torch.version;
   options.accumulate = request.accumulate.value_or(compute.workload.recorded_with.accumulate);
   options.scheme = on_hosts(request.scheme.value_or(Ddp()), request.cluster, cluster);
+  take_types_of_estimate(compute.workload, options.scheme);
   if (DdpOptions* ddp = ddp_options_of(options.scheme)) *ddp = request.ddp;
   options.possible_versions = versions.possible;
   options.interference = request.interference.value_or(Interference());
@@ -101,6 +103,9 @@ void warn(const JobRequest& request, const VersionsInForce& versions, const Load
   if (loaded.ddp_log) warnings.add(warnings_in_workload(source));
   warnings.add(warnings_in_cluster(request.cluster.text));
   warnings.add(compute.warnings);
+  if (Scheme stated = request.scheme.value_or(Ddp());
+      take_types_of_estimate(job.workload(), stated))
+    warnings.add(types_warning(stated));
   warnings.add(job_warnings(job, compute.scale));
   for (std::string& warning : decisive_warnings(job.cluster(), request.collectives.backend))
     warnings.overturn(std::move(warning));

@@ -39,15 +39,15 @@ SchemeFacts Fsdp1::facts() const {
 std::vector<SchemeOption> Fsdp1::options() {
   std::vector<SchemeOption> options =
       joined({word_option("strategy", strategy, words_of_strategies())}, wrap_options(wrap));
-  options = joined(
-      std::move(options),
-      {ranks_option("group", group),
-       word_option("backward_prefetch", backward_prefetch, words_of_prefetches()),
-       flag_option("forward_prefetch", forward_prefetch),
-       flag_option("limit_all_gathers", limit_all_gathers),
-       flag_option("use_orig_params", use_orig_params),
-       dtype_option("param_dtype", param_dtype, param_dtype),
-       dtype_option("reduce_dtype", reduce_dtype, reduced_in()), flag_option("no_sync", no_sync)});
+  options = joined(std::move(options),
+                   {ranks_option("group", group),
+                    word_option("backward_prefetch", backward_prefetch, words_of_prefetches()),
+                    flag_option("forward_prefetch", forward_prefetch),
+                    flag_option("limit_all_gathers", limit_all_gathers),
+                    flag_option("use_orig_params", use_orig_params)});
+  options =
+      joined(std::move(options), mixed_precision_options(param_dtype, reduce_dtype, own_types));
+  options.push_back(flag_option("no_sync", no_sync));
   return joined(std::move(options), cpu_offload_options(offload));
 }
 

@@ -15,11 +15,11 @@ std::vector<SchemeOption> Fsdp2::options() {
       2, kMostRanksOrSteps, [this](std::int64_t ranks) { reshard_to = static_cast<int>(ranks); }};
   std::vector<SchemeOption> options =
       joined({std::move(reshard), flag_option("reshard_root", reshard_root)}, wrap_options(wrap));
+  options.push_back(ranks_option("group", group));
   options =
-      joined(std::move(options),
-             {ranks_option("group", group), dtype_option("param_dtype", param_dtype, param_dtype),
-              dtype_option("reduce_dtype", reduce_dtype, reduced_in()),
-              flag_option("separate_groups", separate_groups), flag_option("no_sync", no_sync)});
+      joined(std::move(options), mixed_precision_options(param_dtype, reduce_dtype, own_types));
+  options = joined(std::move(options), {flag_option("separate_groups", separate_groups),
+                                        flag_option("no_sync", no_sync)});
   return joined(std::move(options), cpu_offload_options(offload));
 }
 

@@ -19,11 +19,9 @@ SchemeFacts Replicate::facts() const {
 }
 
 std::vector<SchemeOption> Replicate::options() {
-  const std::optional<Dtype> reduced_in = as_fully_shard().reduced_in();
   std::vector<SchemeOption> options =
-      joined(wrap_options(wrap), {dtype_option("param_dtype", param_dtype, param_dtype),
-                                  dtype_option("reduce_dtype", reduce_dtype, reduced_in),
-                                  flag_option("no_sync", no_sync)});
+      joined(wrap_options(wrap), mixed_precision_options(param_dtype, reduce_dtype, own_types));
+  options.push_back(flag_option("no_sync", no_sync));
   return joined(std::move(options), cpu_offload_options(offload));
 }
 

@@ -52,6 +52,18 @@ SchemeOption dtype_option(std::string_view name, std::optional<Dtype>& value,
   return option;
 }
 
+std::vector<SchemeOption> mixed_precision_options(std::optional<Dtype>& param_dtype,
+                                                  std::optional<Dtype>& reduce_dtype,
+                                                  bool& own_types) {
+  SchemeOption param = dtype_option("param_dtype", param_dtype, param_dtype);
+  param.words.set = [set = param.words.set, &param_dtype, &own_types](std::size_t word) {
+    set(word);
+    own_types = !param_dtype;
+  };
+  return {std::move(param),
+          dtype_option("reduce_dtype", reduce_dtype, reduce_dtype ? reduce_dtype : param_dtype)};
+}
+
 SchemeOption elements_option(std::string_view name, std::int64_t& value, std::int64_t least) {
   return whole(name, value,
                {least, kMostElements, [&value](std::int64_t given) { value = given; }});

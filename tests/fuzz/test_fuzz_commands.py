@@ -25,7 +25,7 @@ BROKEN = [
     ("echo x > out.123.partial; exit 2", "a file that is not an output was left behind", "options"),
     # Writes every output without a check of its path.
     (
-        'for word; do case $before in --csv|--report|--plot|-o) echo x > "$word";; esac; case $word in --*=*) echo x > "${word#*=}";; esac; before=$word; done; exit 0',
+        'for word; do case $before in --csv|--report|--plot|-o) echo x > "$word";; esac; case $word in --*=*) echo x > "${word#*=}";; esac; before=$word; done; exit 2',
         "an input was changed",
         "outputs",
     ),

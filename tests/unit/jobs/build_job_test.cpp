@@ -114,6 +114,33 @@ TEST_CASE("jobs: a scheme's process groups are known") {
   CHECK(hybrid.job.has_group(2, 2));
 }
 
+TEST_CASE("jobs: an estimate in bf16 gives FSDP its types, unless they are stated") {
+  const auto built = [](const char* estimate, Scheme scheme) {
+    return build_job({.workload = {.source = estimate},
+                      .cluster = {.text = "dgxa100"},
+                      .scheme = std::move(scheme)});
+  };
+  const auto told = [](const BuiltJob& job) {
+    return mentions(job.trust.warnings.texts(), "param_dtype=bf16 and reduce_dtype=fp32 follow");
+  };
+  const BuiltJob followed = built("gpt2@A100:b1:s8:bf16", Fsdp2{});
+  const auto& scheme = std::get<Fsdp2>(followed.job.options().scheme);
+  CHECK(scheme.param_dtype == Dtype::bfloat16);
+  CHECK(scheme.reduce_dtype == Dtype::float32);
+  CHECK(told(followed));
+  CHECK(told(built("gpt2@A100:b1:s8:bf16", Replicate{})));
+  CHECK(told(built("gpt2@A100:b1:s8:bf16", Fsdp1{})));
+  for (const Scheme& stated : {Scheme(Fsdp2{.param_dtype = Dtype::float32}),
+                               Scheme(Fsdp2{.reduce_dtype = Dtype::bfloat16}),
+                               Scheme(Fsdp2{.own_types = true}), Scheme(Ddp())}) {
+    const BuiltJob job = built("gpt2@A100:b1:s8:bf16", stated);
+    CHECK(job.job.options().scheme == stated);
+    CHECK_FALSE(told(job));
+  }
+  for (const char* other : {"gpt2@A100:b1:s8:amp", "gpt2@A100:b1:s8:bf16-true", "gpt2@A100:b1:s8"})
+    CHECK_FALSE(told(built(other, Fsdp2{})));
+}
+
 TEST_CASE("jobs: batches of an epoch, spread evenly over the ranks") {
   const auto with = [](RankInputs inputs) {
     return built_with([&](JobRequest& request) {

@@ -43,7 +43,8 @@ struct Fsdp1 {
   bool use_orig_params = false;
   std::optional<Dtype> param_dtype;
   std::optional<Dtype> reduce_dtype;
-  bool no_sync = true;  ///< around all micro-batches but the last
+  bool own_types = false;  ///< "parameters" was stated: the estimate's precision does not count
+  bool no_sync = true;     ///< around all micro-batches but the last
   /// Offloads both parameters and optimizer, or neither.
   CpuOffload offload;
 

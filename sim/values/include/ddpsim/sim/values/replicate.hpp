@@ -16,6 +16,7 @@ struct Replicate {
   WrapPolicy wrap;
   std::optional<Dtype> param_dtype;
   std::optional<Dtype> reduce_dtype;
+  bool own_types = false;  ///< "parameters" was stated: the estimate's precision does not count
   /// set_requires_gradient_sync(False) in every micro-batch but the last.
   bool no_sync = true;
   CpuOffload offload;

@@ -1,0 +1,16 @@
+// Types of parameters and gradients under FSDP, if --scheme does not state them.
+#pragma once
+
+#include "ddpsim/sim/values/scheme.hpp"
+#include "ddpsim/sim/values/workload.hpp"
+
+namespace ddpsim {
+
+/// Sets param_dtype=bf16 and reduce_dtype=fp32 for an estimate in bf16, if neither was stated. Returns
+/// whether it did. FSDP jobs state them in place of autocast: torchtitan's training configs do.
+bool take_types_of_estimate(const Workload& workload, Scheme& scheme);
+
+/// "param_dtype=bf16 and reduce_dtype=fp32 follow …"; names the option that keeps fp32.
+std::string types_warning(const Scheme& scheme);
+
+}  // namespace ddpsim
