@@ -120,6 +120,11 @@ std::string TracedScheme::by_name() const {
              : "it shards parameters and gradients";
   if (has(NamedScheme::fsdp))
     return fmt::format("FullyShardedDataParallel ran {}: {}", seen(NamedScheme::fsdp), how);
+  const bool shards = count(kReduceScatter) + count(kAllGather) > 0;
+  if (has(NamedScheme::fsdp2) && !shards && all_reduces_of_backward() > 0)
+    return fmt::format(
+        "replicate ran {}: it runs FSDP 2's code and all-reduces the gradients of each module",
+        seen(NamedScheme::fsdp2));
   if (has(NamedScheme::fsdp2))
     return fmt::format("FSDP 2, fully_shard, ran {}: {}", seen(NamedScheme::fsdp2), how);
   if (has(NamedScheme::horovod))
