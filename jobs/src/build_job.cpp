@@ -127,6 +127,7 @@ BuiltJob build_job(const JobRequest& request, std::optional<LoadedWorkload> read
                                              request.compute, timed.cluster);
   SimulationOptions options = simulation_options(request, versions, compute, timed.cluster);
   require_supported_but_for_caps(options.ddp(), options.torch);
+  require_contiguous(compute.workload, request.workload.source, options.scheme);
   options.optimizer = know_memory(request.memory, compute.workload);
   CollectiveModel model = collective_model(timed, request, compute.workload, readers);
 

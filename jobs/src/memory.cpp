@@ -40,13 +40,15 @@ std::string batch_that_fits(const PeakMemory& peak, Bytes there, const Workload&
                                  static_cast<std::int64_t>(batch));
 }
 
-/// Whether a rank holds less than all parameters.
-bool shards_parameters(const PeakMemory& peak, const Workload& workload) {
-  Bytes all;
-  for (const Parameter& parameter : workload.parameters)
-    all += gradient_bytes(parameter).value_or(Bytes());
-  return peak.parts.parameters < all;
-}
+/// Whether ranks hold shards of parameters or of the optimizer's state.
+struct Shards {
+  bool operator()(const Fsdp1& of) const { return of.strategy != ShardingStrategy::no_shard; }
+  bool operator()(const Fsdp2& of) const { return of.group != 1; }
+  bool operator()(const Zero& /*of*/) const { return true; }
+  bool operator()(const MegatronOptimizer& /*of*/) const { return true; }
+  bool operator()(const ZeroRedundancy& /*of*/) const { return true; }
+  bool operator()(const auto& /*of*/) const { return false; }
+};
 
 /// Whether the job was recorded on that GPU with that batch. A variant with more memory would prove
 /// nothing.
@@ -94,8 +96,9 @@ std::optional<MemoryProblem> memory_problem(const PeakMemory& peak, const Memory
     remedies.push_back(
         static_cast<double>(kept.count()) > kRoom * static_cast<double>(there.bytes.count())
             ? fmt::format("Without activations {} of it remain. {}", rounded_size_text(kept),
-                          shards_parameters(peak, job.workload()) ? "More nodes shard it further"
-                                                                  : "Shard it with --scheme fsdp2")
+                          std::visit(Shards(), job.options().scheme)
+                              ? "More nodes shard it further"
+                              : "Shard it with --scheme fsdp2")
             : "With activation checkpointing or fused attention it needs less");
   std::erase(remedies, "");
   problem.remedy = fmt::format("{}", fmt::join(remedies, ". "));

@@ -29,7 +29,8 @@ std::optional<Activations> by_layers(const Model& model, const Workload& workloa
   return activations;
 }
 
-Optimizer usual_for(const std::optional<Model>& model) {
+Optimizer usual_for(const Workload& workload, const std::optional<Model>& model) {
+  if (const std::optional<Optimizer> assumed = assumed_optimizer(workload)) return *assumed;
   return model ? usual_optimizer(model->sample) : Optimizer::adam;
 }
 
@@ -41,7 +42,7 @@ OptimizerSetting know_memory(const MemoryRequest& request, Workload& workload) {
   if (model && !workload.activations) workload.activations = by_layers(*model, workload);
   const std::optional<Optimizer> stated =
       request.optimizer ? request.optimizer : stated_optimizer(workload);
-  return {.kind = stated.value_or(usual_for(model)),
+  return {.kind = stated.value_or(usual_for(workload, model)),
           .assumed = !stated,
           .master_weights = request.master_weights,
           .fused = states_fused_optimizer(workload)};
@@ -51,7 +52,7 @@ std::optional<std::string> other_optimizer_warning(const MemoryRequest& request,
                                                    const Workload& workload) {
   if (!request.optimizer || !is_estimate(workload)) return std::nullopt;
   const std::optional<Optimizer> stated = stated_optimizer(workload);
-  const Optimizer timed = stated ? *stated : usual_for(recognised_model(workload));
+  const Optimizer timed = stated ? *stated : usual_for(workload, std::nullopt);
   if (timed == *request.optimizer) return std::nullopt;
   return fmt::format(
       "--optimizer {0} counts in memory alone: the step was timed with {1}. Write {0} behind the "

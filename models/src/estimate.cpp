@@ -260,7 +260,8 @@ std::vector<std::pair<std::string, std::string>> provenance_of(const EstimateSpe
     provenance.emplace_back("attention", attention);
   if (spec.checkpointing != Checkpointing{})
     provenance.emplace_back("checkpointing", name_of(spec.checkpointing));
-  if (model.optimizer) provenance.emplace_back(kOptimizerMark, word_of(*model.optimizer));
+  provenance.emplace_back(model.optimizer ? kOptimizerMark : kUsualOptimizerMark,
+                          word_of(model.optimizer.value_or(usual_optimizer(model.sample))));
   if (model.fused_optimizer) provenance.emplace_back(kFusedMark, "true");
   if (spec.channels_last) provenance.emplace_back(kMemoryFormatMark, "channels_last");
   if (!spec.frozen.empty())

@@ -239,15 +239,20 @@ void ModuleRecorder::linear_again(const std::string& name, std::int64_t out, boo
 }
 
 void ModuleRecorder::with_parameter(const std::string& name, std::vector<std::int64_t> shape) {
+  with_cast_parameter(name, std::move(shape));
+  Layer& layer = model_.layers.back();
+  if (layer.kind != LayerKind::elementwise || activation_.single) return;
+  layer.autocast_width = 3;  // half precision and an fp32 parameter give fp32
+  activation_.single = true;
+}
+
+void ModuleRecorder::with_cast_parameter(const std::string& name, std::vector<std::int64_t> shape) {
   const bool before = std::exchange(shares_, true);
   const std::size_t parameter = define(name, std::move(shape));
   shares_ = before;
   Layer& layer = model_.layers.back();
   layer.parameters.push_back(parameter);
   layer.weights += elements_of(model_.parameters[parameter]);
-  if (layer.kind != LayerKind::elementwise || activation_.single) return;
-  layer.autocast_width = 3;  // half precision and an fp32 parameter give fp32
-  activation_.single = true;
 }
 
 void ModuleRecorder::finish_weight_last() {
@@ -475,7 +480,7 @@ void ModuleRecorder::read_by_products(int products) {
 void ModuleRecorder::keeps_cast_input() {
   Layer& layer = model_.layers.back();
   *layer.kept_by_autocast += element_size(Dtype::float32) * layer.inputs;
-  if (model_.layers.size() < 2) return;
+  if (!follows_last_) return;
   Layer& before = model_.layers[model_.layers.size() - 2];
   if (before.product || before.sums_branches) before.kept_by_autocast = 0;
 }
@@ -624,6 +629,8 @@ Layer& ModuleRecorder::ran(const std::string& name, LayerKind kind,
   layer.parameters = std::move(gradient_order);
   layer.kept = activation_.elements();
   layer.inputs = given_;
+  follows_last_ = given_by_last_;
+  given_by_last_ = true;
   layer.outputs = activation_.elements();
   if (kind == LayerKind::convolution || kind == LayerKind::linear || kind == LayerKind::attention) {
     if (activation_.single) casts_for(layer);

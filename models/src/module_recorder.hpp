@@ -114,6 +114,7 @@ class ModuleRecorder {
   void continue_from(const Activation& activation) {
     activation_ = activation;
     given_ = activation.elements();
+    given_by_last_ = false;
   }
 
   void conv2d(const std::string& name, const Convolution& convolution);
@@ -143,6 +144,8 @@ class ModuleRecorder {
   /// Adds a parameter that the last module reads too: a scale, a learned position, an expert's
   /// bias.
   void with_parameter(const std::string& name, std::vector<std::int64_t> shape);
+  /// The same, but the parameter is cast, so that the output keeps its type.
+  void with_cast_parameter(const std::string& name, std::vector<std::int64_t> shape);
   /// Lets the last module write its first gradient last, because one more function stands between
   /// it and the parameter.
   void finish_weight_last();
@@ -282,6 +285,10 @@ class ModuleRecorder {
   Activation activation_;
   /// Elements of the activation that the next module receives.
   std::int64_t given_ = 0;
+  /// Whether the last layer gave that activation.
+  bool given_by_last_ = false;
+  /// Whether the last layer received what the layer before it gave.
+  bool follows_last_ = false;
 };
 
 }  // namespace ddpsim

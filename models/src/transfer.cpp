@@ -276,8 +276,11 @@ Model trained_as(Model model, const Workload& workload) {
 }  // namespace
 
 std::optional<Optimizer> stated_optimizer(const Workload& workload) {
-  const std::optional<std::string_view> word = stated(workload, kOptimizerMark);
-  return word ? optimizer_from_word(*word) : std::nullopt;
+  return optimizer_from_word(stated(workload, kOptimizerMark).value_or(""));
+}
+
+std::optional<Optimizer> assumed_optimizer(const Workload& workload) {
+  return optimizer_from_word(stated(workload, kUsualOptimizerMark).value_or(""));
 }
 
 bool states_fused_optimizer(const Workload& workload) {

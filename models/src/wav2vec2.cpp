@@ -113,10 +113,8 @@ Model build_model(const std::string& name, const SpeechShape& shape, std::int64_
   model.linear(base + "feature_projection.projection", shape.hidden);
   if (shape.dropout) model.dropout(base + "feature_projection.dropout");
   if (shape.masks) {
-    const Activation projected = model.activation();
     model.elementwise(base + "mask", {.forward = 2, .backward = 2, .kept = 0});
-    model.with_parameter(base + "masked_spec_embed", {shape.hidden});
-    model.continue_from(projected);  // the parameter is cast and assigned
+    model.with_cast_parameter(base + "masked_spec_embed", {shape.hidden});
   }
   position_frames(model, shape);
   if (!shape.norm_first) model.layer_norm(base + "encoder.layer_norm");

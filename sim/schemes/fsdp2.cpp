@@ -175,6 +175,10 @@ class Fsdp2Writer {
   void unshard(std::size_t unit) {
     if (std::exchange(gathered_[unit].is_there, true)) return;
     const Fsdp2Group& planned = plan_.planned[unit];
+    if (plan_.shards_alone()) {
+      gathered_[unit].own = true;
+      return;
+    }
     copy_from_host(unit);
     gather(unit, planned.gather, gathers_, copy_in(planned));
   }
@@ -201,6 +205,10 @@ class Fsdp2Writer {
   void unshard_again(std::size_t unit) {
     const Fsdp2Group& planned = plan_.planned[unit];
     if (!planned.gather_again || std::exchange(gathered_[unit].is_there, true)) return;
+    if (plan_.shards_alone()) {
+      gathered_[unit].own = true;
+      return;
+    }
     const auto kept = std::exchange(gathered_[unit].kept, std::nullopt);
     if (kept)
       streams_.hold_on(copies_in_, OperationKind::pack, *kept);
@@ -214,8 +222,6 @@ class Fsdp2Writer {
 
   void gather(std::size_t unit, const StepCollective& gather, RankStreams::SideStream stream,
               Duration copy_in) {
-    gathered_[unit].own = plan_.shards_alone();
-    if (gathered_[unit].own) return;
     writer_.run_on(copies_in_, OperationKind::pack, copy_in);
     // If fewer ranks gather again, they use a communicator of their own.
     const bool of_fewer = scheme_.reshard_to && &gather != &plan_.planned[unit].gather;
@@ -238,12 +244,17 @@ class Fsdp2Writer {
   }
 
   /// Two kernels for each parameter that is cast, else one (wait_for_unshard). Python launches them.
+  /// What is on the host comes to the compute stream, so that nothing else runs there meanwhile.
   EventId copy_own(std::size_t unit) {
     const Fsdp2Group& planned = plan_.planned[unit];
     const UnitSizes& sizes = planned.sizes;
-    if (scheme_.offload.parameters)
-      streams_.hold_compute(OperationKind::pack,
+    if (scheme_.offload.parameters) {
+      streams_.hold_on(copies_in_, OperationKind::host_copy,
+                       streams_.record_on_compute(OperationKind::pack));
+      copy_from_host(unit);
+      streams_.hold_compute(OperationKind::host_copy,
                             streams_.record_on(copies_in_, OperationKind::host_copy));
+    }
     const bool casts = planned.computed != planned.stored;
     const auto kernels = static_cast<std::int64_t>(planned.tensors) * (casts ? 2 : 1);
     const Bytes moved = 2 * sizes.gathered + (casts ? sizes.stored + sizes.gathered : Bytes());

@@ -55,13 +55,17 @@ SchemeOption dtype_option(std::string_view name, std::optional<Dtype>& value,
 std::vector<SchemeOption> mixed_precision_options(std::optional<Dtype>& param_dtype,
                                                   std::optional<Dtype>& reduce_dtype,
                                                   bool& own_types) {
-  SchemeOption param = dtype_option("param_dtype", param_dtype, param_dtype);
-  param.words.set = [set = param.words.set, &param_dtype, &own_types](std::size_t word) {
-    set(word);
-    own_types = !param_dtype;
-  };
-  return {std::move(param),
-          dtype_option("reduce_dtype", reduce_dtype, reduce_dtype ? reduce_dtype : param_dtype)};
+  std::vector<SchemeOption> options = {
+      dtype_option("param_dtype", param_dtype, param_dtype),
+      dtype_option("reduce_dtype", reduce_dtype, reduce_dtype ? reduce_dtype : param_dtype)};
+  for (SchemeOption& option : options) {
+    const std::optional<Dtype>& value = &option == &options.front() ? param_dtype : reduce_dtype;
+    option.words.set = [set = option.words.set, &value, &own_types](std::size_t word) {
+      set(word);
+      own_types = own_types || !value;
+    };
+  }
+  return options;
 }
 
 SchemeOption elements_option(std::string_view name, std::int64_t& value, std::int64_t least) {

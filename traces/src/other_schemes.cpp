@@ -123,7 +123,8 @@ std::string TracedScheme::by_name() const {
   const bool shards = count(kReduceScatter) + count(kAllGather) > 0;
   if (has(NamedScheme::fsdp2) && !shards && all_reduces_of_backward() > 0)
     return fmt::format(
-        "replicate ran {}: it runs FSDP 2's code and all-reduces the gradients of each module",
+        "replicate, or fully_shard in groups of one rank, ran {}: it all-reduces the gradients of "
+        "each module",
         seen(NamedScheme::fsdp2));
   if (has(NamedScheme::fsdp2))
     return fmt::format("FSDP 2, fully_shard, ran {}: {}", seen(NamedScheme::fsdp2), how);

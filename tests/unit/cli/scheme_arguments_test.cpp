@@ -84,6 +84,7 @@ TEST_CASE("--scheme: every option sets its value in the scheme") {
                      .wrap = {.by = WrapPolicy::By::modules, .modules = {"layers.*", "head"}},
                      .group = 8,
                      .param_dtype = Dtype::float16,
+                     .own_types = true,
                      .no_sync = false}));
   CHECK(parse_scheme("fsdp2:reshard_after_forward=8") == Scheme(Fsdp2{.reshard_to = 8}));
   CHECK(parse_scheme("zero3:reduce_bucket_size=5e8,stage3_prefetch_bucket_size=0,"

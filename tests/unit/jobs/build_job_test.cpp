@@ -137,6 +137,10 @@ TEST_CASE("jobs: an estimate in bf16 gives FSDP its types, unless they are state
     CHECK(job.job.options().scheme == stated);
     CHECK_FALSE(told(job));
   }
+  CHECK(complaint_of([&] {
+          built("resnet18@A100:b1:amp:channels_last", Fsdp2{});
+        }).starts_with("resnet18@A100:b1:amp:channels_last: --scheme fsdp2 takes no parameters"));
+  built("resnet18@A100:b1:amp:channels_last", Fsdp1{});
   for (const char* other : {"gpt2@A100:b1:s8:amp", "gpt2@A100:b1:s8:bf16-true", "gpt2@A100:b1:s8"})
     CHECK_FALSE(told(built(other, Fsdp2{})));
 }

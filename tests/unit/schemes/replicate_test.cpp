@@ -35,6 +35,14 @@ TEST_CASE("replicate: a group of one rank under fully_shard does the same") {
   CHECK(on_the_wire(run_between(alone)) == on_the_wire(run_between(Replicate{})));
 }
 
+TEST_CASE("replicate: micro-batches but the last all-reduce nothing, unless no_sync is false") {
+  const auto collectives = [](const Replicate& scheme) {
+    return run(scheme, by_the_table, 2, two_by_two()).planned.collectives.size();
+  };
+  CHECK(collectives({}) == 4);
+  CHECK(collectives({.no_sync = false}) == 8);
+}
+
 TEST_CASE("replicate: gradients travel in reduce_dtype, or else in param_dtype") {
   const auto bytes = [](const Replicate& scheme) {
     std::int64_t sum = 0;

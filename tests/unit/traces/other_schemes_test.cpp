@@ -86,9 +86,10 @@ TEST_CASE("other schemes: names of ranges, nodes, modules and files identify a s
   // (category, name) and a part of the message.
   const std::vector<std::array<std::string, 3>> named = {
       {"cpu_op", "FullyShardedDataParallel.forward", "FullyShardedDataParallel ran"},
-      {"user_annotation", "FSDP::root_pre_forward", "FSDP 2, fully_shard, ran"},
+      {"user_annotation", "FSDP::root_pre_forward",
+       "replicate, or fully_shard in groups of one rank, ran"},
       {"cpu_op", "autograd::engine::evaluate_function: RegisterPostBackwardFunctionBackward",
-       "FSDP 2"},
+       "replicate, or fully_shard"},
       {"python_function", "horovod/torch/optimizer.py(80): step", "Horovod ran"},
       {"user_annotation", "HOROVOD_ALLREDUCE", "Horovod ran"}};
   for (const auto& row : named) {

@@ -71,6 +71,8 @@ inline constexpr std::string_view kNoteMark = "note";
 inline constexpr std::string_view kIgnoredMark = "ignored";
 /// The optimizer, if the estimate or the trace states it, and whether it is fused.
 inline constexpr std::string_view kOptimizerMark = "optimizer";
+/// The optimizer that an estimate assumes, if it states none.
+inline constexpr std::string_view kUsualOptimizerMark = "usual_optimizer";
 inline constexpr std::string_view kFusedMark = "fused_optimizer";
 /// "channels_last", unless model and images have PyTorch's default format.
 inline constexpr std::string_view kMemoryFormatMark = "memory_format";

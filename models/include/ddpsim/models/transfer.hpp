@@ -19,8 +19,9 @@ std::optional<Model> recognised_model(const Workload& workload);
 /// model is recognised, or the model takes no sample of that size.
 std::optional<Model> recognised_model(const Workload& workload, std::int64_t sample_size);
 
-/// The optimizer that an estimate states, and whether it states a fused one.
+/// The optimizer that an estimate states, or assumes, and whether it states a fused one.
 std::optional<Optimizer> stated_optimizer(const Workload& workload);
+std::optional<Optimizer> assumed_optimizer(const Workload& workload);
 bool states_fused_optimizer(const Workload& workload);
 
 /// Marks the batch norm parameters of the recognised model, unless some are marked already. Returns

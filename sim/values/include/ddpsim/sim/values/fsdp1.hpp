@@ -43,7 +43,7 @@ struct Fsdp1 {
   bool use_orig_params = false;
   std::optional<Dtype> param_dtype;
   std::optional<Dtype> reduce_dtype;
-  /// The user stated "parameters", so that the estimate's precision does not count.
+  /// The user stated "parameters" for either, so that the estimate's precision does not count.
   bool own_types = false;
   bool no_sync = true;     ///< around all micro-batches but the last
   /// Offloads both parameters and optimizer, or neither.

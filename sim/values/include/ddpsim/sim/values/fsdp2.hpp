@@ -23,7 +23,7 @@ struct Fsdp2 {
   std::optional<int> group;
   std::optional<Dtype> param_dtype;
   std::optional<Dtype> reduce_dtype;
-  /// The user stated "parameters", so that the estimate's precision does not count.
+  /// The user stated "parameters" for either, so that the estimate's precision does not count.
   bool own_types = false;
   /// All-gathers and reduce-scatters use process groups of their own. If false, one communicator
   /// runs them in the order in which they are issued, whatever their streams: in NCCL's enqueue.cc,

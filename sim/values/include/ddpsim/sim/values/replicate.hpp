@@ -16,7 +16,7 @@ struct Replicate {
   WrapPolicy wrap;
   std::optional<Dtype> param_dtype;
   std::optional<Dtype> reduce_dtype;
-  /// The user stated "parameters", so that the estimate's precision does not count.
+  /// The user stated "parameters" for either, so that the estimate's precision does not count.
   bool own_types = false;
   /// set_requires_gradient_sync(False) in every micro-batch but the last.
   bool no_sync = true;

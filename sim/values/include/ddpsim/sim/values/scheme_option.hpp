@@ -95,8 +95,7 @@ SchemeOption flag_option(std::string_view name, bool& value);
 SchemeOption flag_option(std::string_view name, std::optional<bool>& value, bool in_force);
 SchemeOption dtype_option(std::string_view name, std::optional<Dtype>& value,
                           std::optional<Dtype> in_force);
-/// param_dtype and reduce_dtype. `own_types` becomes true if the user says that parameters keep their
-/// own type.
+/// param_dtype and reduce_dtype. `own_types` becomes true if the user says "parameters" for either.
 std::vector<SchemeOption> mixed_precision_options(std::optional<Dtype>& param_dtype,
                                                   std::optional<Dtype>& reduce_dtype,
                                                   bool& own_types);
