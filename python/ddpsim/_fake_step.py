@@ -27,7 +27,7 @@ from ._errors import Error, InputError
 from ._gpu_functions import OF_FUNCTIONAL, Cast, GpuFunctions
 from ._kept_memory import Keeping
 from ._operators import Operator
-from ._tensors import is_view, storage_of, tensors_in
+from ._tensors import counts_a_batch, is_view, storage_of, tensors_in
 
 #: "autocast" is that of a GPU. In "half", all floating-point numbers are bfloat16.
 PRECISIONS = ("fp32", "autocast", "half")
@@ -89,8 +89,8 @@ class Step(TorchDispatchMode):
         outs, ins = tensors_in(out), tensors_in((args, kwargs or {}))
         if is_view(func, ins, outs):
             return out
-        if packet == "add_" and not args[0].dim() and storage_of(args[0]) in self._buffers:
-            return out  # BatchNorm's count of batches, which the program knows
+        if counts_a_batch(packet, args, self._buffers):
+            return out
         if self._in_backward:
             self._backward(packet, args, ins, outs)
         else:

@@ -14,7 +14,7 @@ from typing import Any, Iterable
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ._operators import CASTS, FREE
-from ._tensors import is_view, storage_of, tensors_in
+from ._tensors import counts_a_batch, is_view, storage_of, tensors_in
 
 
 @dataclasses.dataclass
@@ -45,7 +45,7 @@ class Keeping(TorchDispatchMode):
         out = func(*args, **(kwargs or {}))
         packet = func.overloadpacket.__name__
         ins, outs = tensors_in((args, kwargs or {})), tensors_in(out)
-        if packet in FREE or is_view(func, ins, outs):
+        if packet in FREE or is_view(func, ins, outs) or counts_a_batch(packet, args, self._outside):
             return out
         if packet not in CASTS:
             self.kept.append(Kept())

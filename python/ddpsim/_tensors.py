@@ -27,3 +27,8 @@ def is_view(operator: Any, ins: list[Any], outs: list[Any]) -> bool:
     """Whether the operator has run without writing memory: its outputs lie in that of its inputs."""
     storages = {storage_of(tensor) for tensor in ins}
     return not operator._schema.is_mutable and all(storage_of(tensor) in storages for tensor in outs)
+
+
+def counts_a_batch(packet: str, args: Any, buffers: set[int]) -> bool:
+    """Whether BatchNorm adds one to its count of batches. The program knows that, so a trace leaves it out."""
+    return packet == "add_" and not args[0].dim() and storage_of(args[0]) in buffers

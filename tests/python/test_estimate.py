@@ -84,6 +84,14 @@ class Traces(unittest.TestCase):
         self.assertEqual(weighted, {"groups": 4, "in": 128, "out": 16, "positions_in": 128, "out_height": 128})
         self.assertGreater(total(eager, "kept_elements"), total(fused, "kept_elements"))
 
+    def test_what_backward_reads_is_kept(self):
+        for name in ("convolutions", "words", "eager", "branches"):
+            with self.subTest(name):
+                self.assertGreater(total(facts(name), "kept_elements"), 0)
+        # BatchNorm reads what the convolution gave.
+        first = layers(facts("convolutions"), "convolution")[0]
+        self.assertEqual(first["kept_elements"], first["outputs"])
+
     def test_a_tied_weight_is_one_parameter_that_is_ready_at_its_first_use(self):
         told = facts("words")
         names = [parameter["name"] for parameter in told["document"]["parameters"]]
