@@ -22,7 +22,7 @@ if tuple(int(part) for part in torch.__version__.split(".")[:2]) < (2, 4):
 
 from ._estimate_words import OPTIMIZERS, PRECISIONS
 from ._fake_step import Step, take_step
-from ._model_document import document_of
+from ._model_document import document_of, kept_by_layer
 from .ddpsim_recorder import Problem, write_document
 
 if TYPE_CHECKING:
@@ -239,6 +239,8 @@ def _notes(module: Any, step: Step, document: Mapping[str, Any]) -> list[str]:
     notes = []
     if not module.training:
         notes.append(f"{type(module).__name__} was traced in eval mode: call train() on it before ddpsim.estimate")
+    if not any("fp32" in kept for kept in kept_by_layer(step)):
+        notes.append("what forward keeps for backward could not be traced: memory lacks activations")
     routed = [op for op in step.operators if op.experts > 1]
     if routed:
         tokens = document["batch"] * document.get("sample_size", 1)
