@@ -77,7 +77,11 @@ class OtherSchemes(unittest.TestCase):
             for trace in DDP:
                 self.refused(copies.with_range(scattered(self.trace(trace)), name), called, name)
         unsharded = copies.with_range(copies.without_ddp(self.trace()), "FSDP::pre_forward (layers.0)")
-        self.refused(unsharded, "replicate, or fully_shard in groups of one rank, ran", "all-reduces the gradients of each module")
+        self.refused(
+            unsharded,
+            "replicate, or fully_shard in groups of one rank, ran",
+            "all-reduces the gradients of each module",
+        )
         self.refused(copies.with_range(fsdp, "PreBackwardFunctionForModuleBackward"), "by DeepSpeed's ZeRO 3")
         hybrid = copies.renamed(
             copies.without_ddp(self.trace()), "all_reduce", "reduce_scatter_tensor", lambda k: k % 2 == 0

@@ -45,7 +45,7 @@ struct Fsdp1 {
   std::optional<Dtype> reduce_dtype;
   /// The user stated "parameters" for either, so that the estimate's precision does not count.
   bool own_types = false;
-  bool no_sync = true;     ///< around all micro-batches but the last
+  bool no_sync = true;  ///< around all micro-batches but the last
   /// Offloads both parameters and optimizer, or neither.
   CpuOffload offload;
 
