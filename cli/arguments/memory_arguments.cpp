@@ -17,8 +17,7 @@ void add_memory_options(CLI::App& command, MemoryArguments& arguments) {
     optimizers.emplace_back(word_of(optimizer), optimizer);
   add_word_option(command, "--optimizer", arguments.optimizer, std::move(optimizers),
                   "Count this optimizer's state as memory; its time stays as recorded or estimated "
-                  "(default: momentum for "
-                  "image models, adam for others)");
+                  "(default: momentum for image models, adam for others)");
   command.add_flag("--master-weights", arguments.master_weights,
                    "Keep fp32 copies of half-precision parameters, as apex O2 and Megatron do");
   command

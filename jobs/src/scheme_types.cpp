@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <variant>
 
 #include "ddpsim/formats/input_error.hpp"
-#include "ddpsim/models/estimate.hpp"
 #include "ddpsim/models/layer_cost.hpp"
+#include "ddpsim/models/transfer.hpp"
 
 namespace ddpsim {
 
@@ -30,9 +29,7 @@ bool take_types_of_estimate(const Workload& workload, Scheme& scheme) {
 void require_contiguous(const Workload& workload, const std::string& source, const Scheme& scheme) {
   const bool of_fully_shard =
       std::holds_alternative<Fsdp2>(scheme) || std::holds_alternative<Replicate>(scheme);
-  const bool stated = std::ranges::any_of(
-      workload.provenance, [](const auto& entry) { return entry.first == kMemoryFormatMark; });
-  if (!of_fully_shard || !stated) return;
+  if (!of_fully_shard || !states_channels_last(workload)) return;
   throw InputError({.file = source,
                     .where = "",
                     .message = fmt::format("--scheme {} takes no parameters in channels_last: "

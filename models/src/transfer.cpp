@@ -265,7 +265,7 @@ std::optional<std::string_view> stated(const Workload& workload, std::string_vie
 Model trained_as(Model model, const Workload& workload) {
   model.optimizer = stated_optimizer(workload);
   model.fused_optimizer = states_fused_optimizer(workload);
-  if (stated(workload, kMemoryFormatMark))
+  if (states_channels_last(workload))
     for (Layer& layer : model.layers) layer.channels_last = true;
   for (std::size_t i = 0; i < model.parameters.size(); ++i)
     model.parameters[i].frozen = workload.parameters[i].frozen;
@@ -285,6 +285,10 @@ std::optional<Optimizer> assumed_optimizer(const Workload& workload) {
 
 bool states_fused_optimizer(const Workload& workload) {
   return stated(workload, kFusedMark) == "true";
+}
+
+bool states_channels_last(const Workload& workload) {
+  return stated(workload, kMemoryFormatMark).has_value();
 }
 
 std::optional<Model> recognised_model(const Workload& workload) {

@@ -42,7 +42,9 @@ ShardedUnits sharded_units(const Job& job, const Fsdp2& scheme) {
 std::optional<std::string> cannot_shard(const Job& job, const Fsdp2& scheme) {
   if (auto problem = cannot_offload(job)) return problem;
   const int group = scheme.group.value_or(job.cluster().ranks());
-  if (auto problem = cannot_group(job, group, "--scheme fsdp2: group")) return problem;
+  if (auto problem = cannot_group(job, group,
+                                  fmt::format("--scheme {}: group", name_of(job.options().scheme))))
+    return problem;
   if (scheme.reshard_to) {
     const std::string option = "--scheme fsdp2: reshard_after_forward";
     if (group % *scheme.reshard_to != 0)
@@ -55,22 +57,8 @@ std::optional<std::string> cannot_shard(const Job& job, const Fsdp2& scheme) {
 
 }  // namespace
 
-SchemeRules rules_of(const Fsdp2& scheme) {
-  return {.schedule = [&scheme](const StepToPlan& step) { return schedule_fsdp2(step, scheme); },
-          .kept_in_memory = [&scheme](const Job& job) -> KeptInMemory {
-            return sharded_units(job, scheme);
-          },
-          .changed_numerics = [&scheme](const Job& job) -> std::string {
-            return narrowed_gradients(job, scheme.reduced_in());
-          },
-          .cannot_simulate = [&scheme](const Job& job) -> std::optional<std::string> {
-            return cannot_shard(job, scheme);
-          },
-          .rests_on = gathers_rest_on_all_reduce_logs};
-}
-
-SchemeRules rules_of(const Replicate& replicate) {
-  const auto scheme = std::make_shared<const Fsdp2>(replicate.as_fully_shard());
+SchemeRules rules_of(const Fsdp2& fully_shard) {
+  const auto scheme = std::make_shared<const Fsdp2>(fully_shard);
   return {.schedule = [scheme](const StepToPlan& step) { return schedule_fsdp2(step, *scheme); },
           .kept_in_memory = [scheme](const Job& job) -> KeptInMemory {
             return sharded_units(job, *scheme);
@@ -81,7 +69,13 @@ SchemeRules rules_of(const Replicate& replicate) {
           .cannot_simulate = [scheme](const Job& job) -> std::optional<std::string> {
             return cannot_shard(job, *scheme);
           },
-          .rests_on = as_sure_as_ddp};
+          .rests_on = gathers_rest_on_all_reduce_logs};
+}
+
+SchemeRules rules_of(const Replicate& replicate) {
+  SchemeRules rules = rules_of(replicate.as_fully_shard());
+  rules.rests_on = as_sure_as_ddp;
+  return rules;
 }
 
 }  // namespace ddpsim

@@ -23,6 +23,8 @@ std::optional<Model> recognised_model(const Workload& workload, std::int64_t sam
 std::optional<Optimizer> stated_optimizer(const Workload& workload);
 std::optional<Optimizer> assumed_optimizer(const Workload& workload);
 bool states_fused_optimizer(const Workload& workload);
+/// Whether an estimate states that model and images are in channels_last.
+bool states_channels_last(const Workload& workload);
 
 /// Marks the batch norm parameters of the recognised model, unless some are marked already. Returns
 /// whether the batch norms are known.
