@@ -6,11 +6,11 @@ namespace {
 /// Costs when the step is replayed as one graph with collectives and copies inside: nothing is
 /// launched in between.
 DdpCosts in_a_graph(DdpCosts costs) {
-  for (Duration* cost :
-       {&costs.host_hook, &costs.host_launch, &costs.host_comm_hook, &costs.host_kernel,
-        &costs.host_copy_kernel, &costs.host_hook_kernel, &costs.host_step, &costs.host_step_kernel,
-        &costs.host_python_hook, &costs.host_module_hook, &costs.host_unit_hook})
+  for (Duration* cost : {&costs.host_hook, &costs.host_launch, &costs.host_comm_hook,
+                         &costs.host_kernel, &costs.host_copy_kernel, &costs.host_hook_kernel,
+                         &costs.host_step, &costs.host_step_kernel, &costs.host_unit_hook})
     *cost = Duration();
+  costs.zero = ZeroHost::nothing();
   costs.launch_latency = costs.event_latency;
   return costs;
 }

@@ -129,9 +129,9 @@ Job with_costs(const Job& job, double factor, double of_host) {
        {&costs.copy_kernel, &costs.kernel_gap, &costs.host_copy, &costs.host_hook,
         &costs.host_launch, &costs.host_comm_hook, &costs.host_hook_kernel, &costs.qr,
         &costs.qr_column, &costs.host_step, &costs.host_step_kernel, &costs.launch_latency,
-        &costs.event_latency, &costs.host_search_per_parameter, &costs.host_python_hook,
-        &costs.host_module_hook, &costs.host_unit_hook})
+        &costs.event_latency, &costs.host_search_per_parameter, &costs.host_unit_hook})
     *cost = cost->scaled(factor);
+  costs.zero.for_each([&](Duration& cost) { cost = cost.scaled(factor); });
   state(costs, options.stated_costs);
   const Job other = job.with(std::move(options));
   return host ? other.with(std::move(model)) : other;

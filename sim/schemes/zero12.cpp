@@ -52,6 +52,7 @@ class Zero12Writer {
       : job_(job),
         plan_(plan),
         scheme_(plan.scheme),
+        host_(host_times(job, plan.scheme, plan.tensors)),
         offload_(job, plan.scheme.offload),
         writer_(job, collectives, kind, rank_class, recording),
         streams_(writer_.streams()),
@@ -67,12 +68,8 @@ class Zero12Writer {
       const bool reduces = every || is_last_;
       writer_.begin_batch(!every && batch > 0);
       writer_.forward_to(1);
-      if (!reduces)
-        writer_.end_backward();
-      else if (every || plan_.overlaps)
-        reduce_in_backward();
-      else
-        reduce_after_backward();
+      backward(reduces && (every || plan_.overlaps));
+      if (reduces && !every && !plan_.overlaps) reduce_all();
       if (every && batch > 0 && !scheme_.offload.optimizer)
         writer_.pack(writer_.kernels().accumulate(owned(all_gradients())));
     }
@@ -83,25 +80,26 @@ class Zero12Writer {
  private:
   using Launched = SchemeWriter::Launched;
 
-  void reduce_in_backward() {
+  void backward(bool reduces) {
     std::size_t next = 0;
     for (std::size_t k = 0; k < writer_.recording().gradients(); ++k) {
       writer_.backward_to(k);
       const std::size_t parameter = writer_.recording().gradient(k).parameter;
       if (job_.workload().parameters[parameter].ignored) continue;
-      writer_.call_hook(job_.options().costs.host_python_hook);
+      writer_.call_hook(host_.hook);
+      if (!reduces) continue;
       while (next < complete_.size() && complete_[next] <= k) reduce(next++);
       copy_in(parameter);
     }
     writer_.end_backward();
+    if (!reduces) return;
     while (next < complete_.size()) reduce(next++);
     if (!plan_.overlaps) return;
     wait_for_the_last();
     writer_.read_on_host();
   }
 
-  void reduce_after_backward() {
-    writer_.end_backward();
+  void reduce_all() {
     for (std::size_t bucket = 0; bucket < plan_.buckets.size(); ++bucket) {
       for (const std::size_t parameter : plan_.buckets[bucket]) copy_in(parameter);
       reduce(bucket);
@@ -110,6 +108,7 @@ class Zero12Writer {
 
   void copy_in(std::size_t parameter) {
     const Parameter& of = job_.workload().parameters[parameter];
+    writer_.call_hook(host_.gradient);
     if (elements_of(of) > scheme_.reduce_bucket_size) return;
     writer_.pack(writer_.kernels().copy(
         Bytes(elements_of(of) * element_size(scheme_.param_dtype.value_or(of.dtype)))));
@@ -118,6 +117,7 @@ class Zero12Writer {
   void reduce(std::size_t bucket) {
     const PlannedBucket& planned = plan_.planned[bucket];
     const KernelCosts& kernels = writer_.kernels();
+    writer_.call_hook(host_.bucket);
     if (plan_.overlaps) {
       wait_for_the_last();
       reductions_.wait_for(streams_.record_on_compute(OperationKind::backward));
@@ -174,14 +174,22 @@ class Zero12Writer {
   }
 
   void step() {
-    for (const StepCollective* read : {plan_.overflow ? &*plan_.overflow : nullptr, &plan_.norm}) {
-      if (read == nullptr) continue;
-      writer_.launch_and_wait(*read, OperationKind::backward);
-      writer_.read_on_host();
-    }
     const bool on_host = scheme_.offload.optimizer;
+    if (plan_.overflow) {
+      if (!on_host) check_owned(plan_.owned, host_.own_checked, writer_);
+      agree_on(*plan_.overflow);
+    }
+    if (!on_host) read_norm_of_owned(plan_.owned, writer_);
+    agree_on(plan_.norm);
+    writer_.call_hook(host_.step + host_.own_stepped * plan_.owned.tensors +
+                      host_.stepped * plan_.tensors);
     step_owned(plan_.owned, on_host, on_host, offload_, writer_);
     writer_.launch_and_wait(plan_.gather, OperationKind::optimizer);
+  }
+
+  void agree_on(const StepCollective& number) {
+    writer_.launch_and_wait(number, OperationKind::backward);
+    writer_.read_on_host();
   }
 
   Bytes all_gradients() const {
@@ -195,6 +203,7 @@ class Zero12Writer {
   const Job& job_;
   const Zero12Plan& plan_;
   const Zero& scheme_;
+  const ZeroHost host_;
   const OffloadCosts offload_;
   SchemeWriter writer_;
   RankStreams& streams_;

@@ -55,14 +55,23 @@ std::vector<std::int64_t> pieces_of(std::int64_t offset, std::int64_t elements, 
   return pieces;
 }
 
+Dtype computed_type(const Zero& scheme, const Parameter& parameter) {
+  return scheme.param_dtype.value_or(parameter.dtype);
+}
 /// Bytes of an element in the type of computation.
 std::int64_t computed_size(const Zero& scheme, const Parameter& parameter) {
-  return element_size(scheme.param_dtype.value_or(parameter.dtype));
+  return element_size(computed_type(scheme, parameter));
 }
 /// Bytes of an element as sent.
 std::int64_t sent_size(const Zero& scheme, const Parameter& parameter) {
   return scheme.communication_data_type ? element_size(*scheme.communication_data_type)
                                         : computed_size(scheme, parameter);
+}
+
+/// Whether ranks look for infinities in their gradients before the norm (check_grad_overflow).
+bool searches_for_overflow(const Zero& scheme, Dtype computed) {
+  return computed == Dtype::float16 ||
+         (computed == Dtype::bfloat16 && scheme.deepspeed >= DeepSpeed::v0_19_3);
 }
 
 /// Plans the k-th bucket, which holds these parameters.
@@ -119,12 +128,16 @@ Zero12Plan plan_zero12(const Job& job, const Zero& scheme) {
   const std::int64_t size = computed_size(scheme, workload.parameters[any]);
   plan.gather = collective_of(job, CollectiveKind::all_gather, Bytes(laid.padded * size),
                               "parameters", StepPhase::optimizer);
-  if (size == element_size(Dtype::float16))
+  if (searches_for_overflow(scheme, computed_type(scheme, workload.parameters[any])))
     plan.overflow =
         collective_of(job, CollectiveKind::all_reduce, Bytes(1), "overflow", StepPhase::optimizer);
   const std::int64_t stepped = std::min(laid.part, laid.all);
+  for (const std::vector<std::size_t>& bucket : plan.buckets)
+    plan.tensors += static_cast<std::int64_t>(bucket.size());
+  const std::int64_t ranks = job.cluster().ranks();
   plan.owned = {.single = Bytes(stepped * element_size(Dtype::float32)),
                 .computed = Bytes(stepped * size),
+                .tensors = (plan.tensors + ranks - 1) / ranks,
                 .share = share_of(Bytes(stepped), Bytes(laid.all))};
   return plan;
 }

@@ -1,6 +1,7 @@
 // What DeepSpeed's stages 1 and 2 send in a step: buckets of gradients, norms and parameters.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -33,7 +34,8 @@ struct Zero12Plan {
   StepCollective norm;
   std::optional<StepCollective> overflow;
   StepCollective gather;
-  OwnedPart owned;  ///< rank 0's
+  OwnedPart owned;           ///< rank 0's
+  std::int64_t tensors = 0;  ///< of all ranks
 };
 
 Zero12Plan plan_zero12(const Job& job, const Zero& scheme);

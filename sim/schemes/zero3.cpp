@@ -56,6 +56,7 @@ class Zero3Writer {
               const StepKind& kind, const RankClass& rank_class, const Recording& recording)
       : job_(job),
         plan_(plan),
+        host_(host_times(job, plan.scheme, plan.owned.tensors)),
         offload_(job, plan.scheme.offload),
         writer_(job, collectives, kind, rank_class, recording),
         streams_(writer_.streams()),
@@ -92,6 +93,7 @@ class Zero3Writer {
 
   void forward() {
     phase_ = StepPhase::forward;
+    writer_.call_hook(host_.pass);
     for (const UnitHook& hook : in_forward_) {
       writer_.forward_to(hook.forward);
       called(hook);
@@ -101,6 +103,7 @@ class Zero3Writer {
 
   void backward() {
     phase_ = StepPhase::backward;
+    writer_.call_hook(host_.pass);
     for (const UnitHook& hook : in_backward_) {
       const bool written = hook.share >= 1;
       gradients_until(written ? hook.gradient + 1 : hook.gradient);
@@ -121,8 +124,16 @@ class Zero3Writer {
   }
 
   void called(const UnitHook& hook) {
-    writer_.call_hook(job_.options().costs.host_module_hook);
-    if (hook.when == UnitHook::When::after) return coordinator_.release(hook.unit);
+    const bool is_forward = phase_ == StepPhase::forward;
+    // Half of it before the module, half of it after.
+    writer_.call_hook((is_forward ? host_.module_forward : host_.module_backward).scaled(0.5));
+    if (hook.when == UnitHook::When::after) {
+      writer_.call_hook(host_.freed * coordinator_.release(hook.unit));
+      return;
+    }
+    if (is_forward)
+      writer_.call_hook(host_.used *
+                        static_cast<std::int64_t>(plan_.modules[hook.unit].parameters.size()));
     coordinator_.fetch(
         hook.unit,
         [&](const std::vector<std::size_t>& parameters) { gather(hook.unit, parameters); },
@@ -135,7 +146,7 @@ class Zero3Writer {
       writer_.backward_to(written_);
       const std::size_t parameter = writer_.recording().gradient(written_).parameter;
       if (job_.workload().parameters[parameter].ignored) continue;
-      writer_.call_hook(job_.options().costs.host_python_hook);
+      writer_.call_hook(host_.written);
       while (next_bucket_ < complete_.size() && complete_[next_bucket_] <= written_)
         reduce(next_bucket_++);
       reductions_.wait_for(streams_.record_on_compute(OperationKind::backward));
@@ -163,6 +174,7 @@ class Zero3Writer {
     const ProcessGroups& group = again ? plan_.secondary : plan_.all;
     const bool quantised = plan_.scheme.zero_quantized_weights;
     gather.is_apart = parameters.size() == 1 && !quantised;
+    writer_.call_hook(host_.gather + host_.gathered * static_cast<std::int64_t>(parameters.size()));
     gathers_.wait_for_host();
     const auto shard = [&](Bytes of) { return Bytes(of.count() / group.ranks()); };
     if (plan_.scheme.offload.parameters && !again) {
@@ -205,6 +217,7 @@ class Zero3Writer {
     const Zero3Bucket& planned = plan_.planned[bucket];
     const KernelCosts& kernels = writer_.kernels();
     if (plan_.overlaps) hold_host_for_the_oldest(reducing_);
+    writer_.call_hook(host_.scatter);
     reductions_.wait_for_host();
     const Bytes sent = planned.reduce.scheduled.size;
     reductions_.run(kernels.cast(planned.computed, sent));
@@ -243,9 +256,11 @@ class Zero3Writer {
   }
 
   void step() {
+    const CpuOffload& offload = plan_.scheme.offload;
+    if (!offload.optimizer) read_norm_of_owned(plan_.owned, writer_);
     writer_.launch_and_wait(plan_.norm, OperationKind::backward);
     writer_.read_on_host();
-    const CpuOffload& offload = plan_.scheme.offload;
+    writer_.call_hook(host_.shard_step + host_.shard_stepped * plan_.owned.tensors);
     step_owned(plan_.owned, offload.optimizer, offload.optimizer != offload.parameters, offload_,
                writer_);
     for (const StepCollective& parameter : plan_.persistent)
@@ -254,6 +269,7 @@ class Zero3Writer {
 
   const Job& job_;
   const Zero3Plan& plan_;
+  const ZeroHost host_;
   const OffloadCosts offload_;
   SchemeWriter writer_;
   RankStreams& streams_;

@@ -166,7 +166,8 @@ void Zero3Coordinator::prefetch(const Gather& gather) {
   start(next, gather);
 }
 
-void Zero3Coordinator::release(std::size_t module) {
+std::int64_t Zero3Coordinator::release(std::size_t module) {
+  std::int64_t freed = 0;
   for (const std::size_t parameter : modules_[module].parameters) {
     Held& held = held_[parameter];
     if (held.status != Status::there || held.fetched_for > step_ || is_used_soon(parameter) ||
@@ -174,7 +175,9 @@ void Zero3Coordinator::release(std::size_t module) {
       continue;
     held.status = Status::sharded;
     live_ -= elements_of(workload_.parameters[parameter]);
+    ++freed;
   }
+  return freed;
 }
 
 /// Whether fewer than stage3_max_reuse_distance elements are used before it.

@@ -55,7 +55,8 @@ class Zero3Coordinator {
   /// Begins forward and backward of a micro-batch.
   void begin();
   void fetch(std::size_t module, const Gather& gather, const Wait& wait);
-  void release(std::size_t module);
+  /// Returns how many parameters it frees.
+  std::int64_t release(std::size_t module);
 
  private:
   enum class Status : std::uint8_t { sharded, in_flight, there };

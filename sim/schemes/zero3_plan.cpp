@@ -39,6 +39,7 @@ Zero3Plan plan_zero3(const Job& job, const Zero& scheme) {
     elements += elements_of(workload.parameters[parameter]);
     stepped += plan.sizes.padded(parameter) / ranks;
     plan.owned.computed += plan.sizes.shard(plan.sizes.computed(parameter));
+    ++plan.owned.tensors;
   }
   const std::vector<bool> written = gradients_written(workload);
   for (std::size_t p = 0; p < workload.parameters.size(); ++p) {

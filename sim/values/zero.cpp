@@ -12,6 +12,17 @@ SchemeOption device_option(std::string_view name, bool& on_cpu) {
   return option;
 }
 
+/// Reports show it only if it is not the newest.
+SchemeOption release_option(DeepSpeed& deepspeed) {
+  SchemeOption option = word_option<DeepSpeed>("deepspeed", deepspeed,
+                                               {{DeepSpeed::v0_19_3, "0.19.3"},
+                                                {DeepSpeed::v0_18_7, "0.18.7"},
+                                                {DeepSpeed::v0_18_3, "0.18.3"},
+                                                {DeepSpeed::v0_14, "0.14"}});
+  if (deepspeed == DeepSpeed::v0_19_3) option.in_force.reset();
+  return option;
+}
+
 }  // namespace
 
 SchemeFacts Zero::facts() const {
@@ -41,6 +52,7 @@ std::vector<SchemeOption> Zero::options() {
                     dtype_option("communication_data_type", communication_data_type, sent_in()),
                     device_option("offload_optimizer", offload.optimizer)});
   if (stage == 3) options.push_back(device_option("offload_param", offload.parameters));
+  options.push_back(release_option(deepspeed));
   return joined(std::move(options), offload_rates(offload));
 }
 

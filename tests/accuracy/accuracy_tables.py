@@ -735,7 +735,7 @@ TABLES = (
                 schemes("ratios", "all"),
                 (
                     "FSDP, ZeRO, checkpointing: one over another of a group of published steps; "
-                    "half are whole runs, and what DeepSpeed takes on the host is not known",
+                    "half are whole runs, and what DeepSpeed takes on the host was measured without a GPU",
                     "{n} pairs",
                     "ddpsim",
                     "{signs} %",

@@ -4,6 +4,7 @@ test_scheme_trainings.py makes them.
 
 `models.json` has the trained models: parameters and shapes in the order of definition, and `ready`, the order in which
 a plain backward finishes their gradients. `compiled.json` has the pieces of a compiled DDP (compiled_trainings.py).
+`zero_0_14.json` was made once with DeepSpeed 0.14.5.
 Each other file has the `trainings` of a scheme: model, ranks, options, and the log of a settled step in the format of
 collective_log.py. `first` is the log of the first step if it differs."""
 

@@ -117,13 +117,14 @@ class SchemeCollectives(unittest.TestCase):
         )
         return [(each["kind"], each["bytes"], each["phase"], each["unit"]) for each in result["collectives"]]
 
-    def hold(self, scheme, trainings, logged_in=None):
-        """Compares all trainings that --scheme can express, and checks their number."""
+    def hold(self, scheme, trainings, logged_in=None, **more):
+        """Compares all trainings that --scheme can express, and checks their number. `more` are options that hold for
+        all."""
         held = 0
         for training in scheme_logs.trainings(logged_in or scheme):
             if training.get("scheme", scheme) != scheme:
                 continue
-            words = said(scheme, training["options"])
+            words = said(scheme, {**training["options"], **more})
             if words is None or by_kind_of_container(scheme, training, self.models[training["model"]]["parameters"]):
                 continue
             held += 1
@@ -158,6 +159,10 @@ class SchemeCollectives(unittest.TestCase):
 
     def test_zero3(self):
         self.hold("zero3", 46)
+
+    def test_an_older_deepspeed(self):
+        for scheme in ("zero1", "zero2"):
+            self.hold(scheme, 9, "zero_0_14", deepspeed="0.14")
 
     def test_zero_redundancy(self):
         self.hold("zero_redundancy", 16)

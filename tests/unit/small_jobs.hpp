@@ -103,8 +103,7 @@ inline SimulationOptions bare() {
                    .launch_latency = {},
                    .event_latency = {},
                    .host_search_per_parameter = {},
-                   .host_python_hook = {},
-                   .host_module_hook = {},
+                   .zero = ZeroHost::nothing(),
                    .host_unit_hook = {}};
   options.interference = {.sm_share = 0, .memory_share = 0, .communication_rate = 1};
   return options;

@@ -347,8 +347,7 @@ TEST_CASE("uncertainty: each scenario changes its own part of the options and no
                    .launch_latency = 60_us,
                    .event_latency = 70_us,
                    .host_search_per_parameter = 80_us,
-                   .host_python_hook = 81_us,
-                   .host_module_hook = 82_us,
+                   .zero = {.hook = 81_us, .module_forward = 82_us, .shard_stepped = 84_us},
                    .host_unit_hook = 83_us};
   options.compute_scale = 3;
   options.compute_scale_range = {2.5, 3.5};
@@ -394,8 +393,9 @@ TEST_CASE("uncertainty: each scenario changes its own part of the options and no
     CHECK(costs.host_step_kernel == (59_us).scaled(factor));
     CHECK(costs.launch_latency == (60_us).scaled(factor));
     CHECK(costs.event_latency == (70_us).scaled(factor));
-    CHECK(costs.host_python_hook == (81_us).scaled(factor));
-    CHECK(costs.host_module_hook == (82_us).scaled(factor));
+    CHECK(costs.zero.hook == (81_us).scaled(factor));
+    CHECK(costs.zero.module_forward == (82_us).scaled(factor));
+    CHECK(costs.zero.shard_stepped == (84_us).scaled(factor));
     CHECK(costs.host_unit_hook == (83_us).scaled(factor));
     CHECK(costs.host_search_per_parameter == (80_us).scaled(factor));
   }
@@ -518,15 +518,17 @@ TEST_CASE("collective scenarios: no all-reduce is faster than its wires") {
 
 TEST_CASE("uncertainty: every cost of DDP is 0.7 to 1.5 times as assumed, all of them together") {
   const auto costs = [](const DdpCosts& of) {
-    return std::vector<Duration>{of.copy_kernel,      of.kernel_gap,
-                                 of.host_copy,        of.host_hook,
-                                 of.host_launch,      of.host_comm_hook,
-                                 of.host_hook_kernel, of.qr,
-                                 of.qr_column,        of.host_step,
-                                 of.host_step_kernel, of.launch_latency,
-                                 of.event_latency,    of.host_search_per_parameter,
-                                 of.host_python_hook, of.host_module_hook,
-                                 of.host_unit_hook};
+    std::vector<Duration> all{of.copy_kernel,      of.kernel_gap,
+                              of.host_copy,        of.host_hook,
+                              of.host_launch,      of.host_comm_hook,
+                              of.host_hook_kernel, of.qr,
+                              of.qr_column,        of.host_step,
+                              of.host_step_kernel, of.launch_latency,
+                              of.event_latency,    of.host_search_per_parameter,
+                              of.host_unit_hook};
+    ZeroHost zero = of.zero;
+    zero.for_each([&](Duration time) { all.push_back(time); });
+    return all;
   };
   std::vector<Job> worlds;
   for (const small::Bound& world :

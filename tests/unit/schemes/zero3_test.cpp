@@ -197,15 +197,15 @@ TEST_CASE("ZeRO-3: the host is called for every module and gradient, and may be 
   // layers.0, layers.0.linear). That of layers.1 comes four hooks later, then that of layers.2, and
   // three hooks later the head's.
   SimulationOptions all = options(on_demand());
-  all.costs.host_module_hook = 10_us;
+  all.costs.zero.module_forward = 20_us;
   const Step step = run(Job(layered(), small::node(2), all, FreeModel{}));
   std::string launched;
   for (const CollectiveResult& one : step.collectives)
     if (one.kind == kGathers)
       launched += fmt::format(" {}", one.launch.since_start().microseconds());
   CHECK(launched == " -80 -50 -10 30 60");
-  all.costs.host_module_hook = 0_us;
-  all.costs.host_python_hook = 100_us;
+  all.costs.zero.module_forward = 0_us;
+  all.costs.zero.written = 100_us;
   // The host has waited for the all-gather of layers.0, which ended at 30. Then it is called for
   // five gradients: 530.
   const Step late = run(Job(layered(), small::node(2), all, FreeModel{}));

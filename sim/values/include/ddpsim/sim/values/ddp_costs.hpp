@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ddpsim/sim/values/quantities.hpp"
+#include "ddpsim/sim/values/zero_host.hpp"
 
 namespace ddpsim {
 
@@ -72,19 +73,13 @@ struct DdpCosts {
   /// Host time of a copy that the reducer launches from C++. The closest tenth of the copies in a
   /// V100 trace are 6 us apart, including the profiler's share.
   Duration host_copy_kernel = Duration::microseconds(6);
-  /// Host time of a Python hook per gradient that copies it into a bucket. DeepSpeed 0.19.8 with
-  /// PyTorch 2.13, stages 1 and 2, takes 31 to 36 us per parameter more than plain backward. DDP's
-  /// hook, in C++, takes 15 there. CPU time of one rank without a GPU, for 100 linear layers of a
-  /// few elements.
-  Duration host_python_hook = Duration::microseconds(33);
-  /// Host time of a hook before or after a module that looks up what to gather or free. Stage 3 in
-  /// the same measurement, with nothing gathered, adds 154 us per module in forward and 162 in
-  /// backward. The latter includes two gradient hooks.
-  Duration host_module_hook = Duration::microseconds(60);
+  /// Host times of DeepSpeed's ZeRO.
+  ZeroHost zero;
   /// Host time of FSDP's Python around a unit: before its forward and before its backward, with
   /// FSDP1 also after its backward. Launching its collectives comes on top (host_launch and
-  /// host_comm_hook each). In the same measurement, forward and backward of a unit take 210 and 310
-  /// us with fully_shard, 190 and 490 us with FullyShardedDataParallel.
+  /// host_comm_hook each). With PyTorch 2.13, forward and backward of a unit take 210 and 310 us
+  /// with fully_shard, 190 and 490 us with FullyShardedDataParallel. CPU time of one rank without a
+  /// GPU, beyond a plain step, for 100 linear layers of a few elements.
   Duration host_unit_hook = Duration::microseconds(100);
 };
 /// Range of host_kernel as factors, 12 to 52 us: the middle 80 % of hosts that scatter like those

@@ -13,6 +13,17 @@
 
 namespace ddpsim {
 
+/// A release of DeepSpeed from which on something else is done, up to the next one.
+enum class DeepSpeed : std::uint8_t {
+  v0_14,
+  /// Every gradient's hook counts all parameters that backward will reach.
+  v0_18_3,
+  /// Only the first hook does.
+  v0_18_7,
+  /// With bf16, too, a rank's gradients are searched for infinities (stages 1 and 2).
+  v0_19_3,
+};
+
 /// DeepSpeed's ZeRO. Sizes are in elements, as in its configuration.
 struct Zero {
   int stage = 2;
@@ -34,6 +45,7 @@ struct Zero {
   bool zero_quantized_weights = false;         ///< ZeRO++: all-gathers of 8 bits per element
   bool zero_quantized_gradients = false;       ///< ZeRO++: gradients of 4 bits per element
   std::optional<Dtype> communication_data_type;
+  DeepSpeed deepspeed = DeepSpeed::v0_19_3;
   /// Parameters can be offloaded only in stage 3.
   CpuOffload offload = {.fused = true, .cpu_rate = kShareOfHost};
 
