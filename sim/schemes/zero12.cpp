@@ -109,6 +109,7 @@ class Zero12Writer {
   void copy_in(std::size_t parameter) {
     const Parameter& of = job_.workload().parameters[parameter];
     writer_.call_hook(host_.gradient);
+    if (scheme_.stage == 2) writer_.call_hook(host_.partitioned);
     if (elements_of(of) > scheme_.reduce_bucket_size) return;
     writer_.pack(writer_.kernels().copy(
         Bytes(elements_of(of) * element_size(scheme_.param_dtype.value_or(of.dtype)))));
