@@ -26,7 +26,8 @@ import subprocess
 import sys
 import time
 
-WIDTH = 4  # 16 elements of a weight, 4 of a bias
+# 16 elements of a weight, 4 of a bias.
+WIDTH = 4
 PHASES = ("forward", "backward", "step")
 WARM = 8
 # Every parameter is gathered, when its module needs it, and freed after it.
@@ -283,7 +284,8 @@ def main():
         return
     records = []
     for case in (case for stage in arguments.stages.split(",") for case in cases(int(stage))):
-        told = subprocess.run(  # a process each, because DeepSpeed's stage 3 changes torch
+        # A process each, because DeepSpeed's stage 3 changes torch.
+        told = subprocess.run(
             [
                 arguments.python,
                 "-W",

@@ -8,10 +8,10 @@ namespace ddpsim {
 /// What the thread that trains takes beyond the same step without DeepSpeed, and beyond launches of
 /// collectives (host_launch and host_comm_hook).
 ///
-/// CPU time with DeepSpeed 0.19.8 and PyTorch 2.13, without a GPU: medians of 25 to 40 steps, fitted
-/// over 11 chains of linear layers for each of stages 1 and 2, and 16 for stage 3
-/// (tests/lab/zero_host.py, tests/lab/measured/zero_host.json). In brackets, what fits give that
-/// leave out one chain. The fits are off by 1 to 7 % in the median.
+/// CPU time with DeepSpeed 0.19.8 and PyTorch 2.13, without a GPU (tests/lab/zero_host.py). Medians
+/// of 25 to 40 steps are fitted over 11 chains of linear layers for each of stages 1 and 2, and 16
+/// for stage 3. The fits are off by 1 to 7 % in the median. In brackets, what fits give that leave
+/// out one chain (tests/lab/measured/zero_host.json).
 struct ZeroHost {
   // Stages 1 and 2.
   /// A gradient's hook [8 to 9], also in micro-batches that do not reduce.
