@@ -7,6 +7,22 @@
 #include "ddpsim/sim/values/assert.hpp"
 
 namespace ddpsim {
+namespace {
+
+std::vector<const ChunkPipeline*> fastest_of_each_shape(
+    const std::vector<ChunkPipeline>& pipelines) {
+  std::vector<const ChunkPipeline*> fastest;
+  for (const ChunkPipeline& pipeline : pipelines) {
+    const auto same = std::ranges::find(fastest, pipeline.shape, &ChunkPipeline::shape);
+    if (same == fastest.end())
+      fastest.push_back(&pipeline);
+    else if (pipeline.ceiling > (*same)->ceiling)
+      *same = &pipeline;
+  }
+  return fastest;
+}
+
+}  // namespace
 
 FlowNetwork::FlowNetwork(const NetworkLinks& links, std::vector<NetworkJob> jobs)
     : links_(links), reserved_(links.capacities.size(), 0), solver_(links.capacities) {
@@ -25,8 +41,11 @@ FlowNetwork::FlowNetwork(const NetworkLinks& links, std::vector<NetworkJob> jobs
   hops_.resize(hops);
   flows_.resize(hops);
   book_all();
-  for (std::uint32_t job = 0; job < jobs_.size(); ++job)
-    if (jobs_[job].recurrence) push(jobs_[job].recurrence->first, job, What::recur);
+  for (std::uint32_t job = 0; job < jobs_.size(); ++job) {
+    if (!jobs_[job].recurrence) continue;
+    jobs_[job].due = jobs_[job].recurrence->first;
+    push(*jobs_[job].due, job, What::recur);
+  }
 }
 
 void FlowNetwork::start(std::size_t job, std::size_t pipeline, TimePoint at) {
@@ -42,6 +61,15 @@ TimePoint FlowNetwork::run(std::size_t job) {
     DDPSIM_ASSERT(going_on, "a pipeline never finished");
   }
   return jobs_[job].end;
+}
+
+bool FlowNetwork::run_until(TimePoint until) {
+  push(until, 0, What::mark);
+  while (now_ < until) {
+    if (begun_ && under_way_ == 0) return true;
+    step();
+  }
+  return false;
 }
 
 std::optional<TimePoint> FlowNetwork::step() {
@@ -85,10 +113,13 @@ void FlowNetwork::handle(const Wakeup& wakeup) {
         jobs_[index].late = true;
         break;
       }
+      jobs_[index].due = now_;
       set_up(index, jobs_[index].pipelines[0]);
       push(now_ + jobs_[index].pipeline->start, index, What::start);
       if (jobs_[index].recurrence->period > Duration())
         push(now_ + jobs_[index].recurrence->period, index, What::recur);
+      break;
+    case What::mark:
       break;
   }
 }
@@ -112,13 +143,21 @@ void FlowNetwork::set_up(std::uint32_t index, const ChunkPipeline& pipeline) {
 }
 
 void FlowNetwork::begin(std::uint32_t index) {
-  jobs_[index].waves->begin(now_);
+  LiveJob& job = jobs_[index];
+  ++under_way_;
+  begun_ = true;
+  if (job.recurrence && job.recurrence->period > Duration())
+    job.due = *job.due + job.recurrence->period;
+  else
+    job.due.reset();
+  job.waves->begin(now_);
   follow_waves(index);
 }
 
 void FlowNetwork::finish(std::uint32_t index) {
   LiveJob& job = jobs_[index];
   job.running = false;
+  --under_way_;
   job.end = now_;
   if (std::exchange(job.late, false)) push(now_, index, What::recur);
 }
@@ -161,8 +200,8 @@ void FlowNetwork::send_flow(std::uint32_t index) {
   begin_chunk(index);
   hop.sending = true;
   flows_[index].rate = 0;
-  solver_.add(index, links_.of(job.pipeline->shape->hops[index - job.first_hop].route),
-              hop.ceiling);
+  const Route route = job.pipeline->shape->hops[index - job.first_hop].route;
+  solver_.add(index, links_.of(route), hop.ceiling, links_.alike_on(route));
 }
 
 /// A flow has been sent, so the time of its delivery and everything that follows is known. Only in
@@ -232,18 +271,24 @@ std::int64_t FlowNetwork::load(LinkId link) const {
 }
 
 /// Reserves, for each job and link, the pipeline that would use most of the link, as if all jobs
-/// sent at once.
+/// sent at once. Of pipelines with one shape, that is the one with the highest ceiling.
 void FlowNetwork::book_all() {
+  std::vector<std::int64_t> most(reserved_.size());
+  std::vector<std::int64_t> one(reserved_.size());
+  std::vector<LinkId> passed;
   for (const LiveJob& job : jobs_) {
-    std::vector<std::int64_t> most(reserved_.size());
-    for (const ChunkPipeline& pipeline : job.pipelines) {
-      std::vector<std::int64_t> one(reserved_.size());
-      reserve_links(pipeline, hop_timings(pipeline, links_), links_, one);
-      for (std::size_t link = 0; link < one.size(); ++link)
-        most[link] = std::max(most[link], one[link]);
+    passed.clear();
+    for (const ChunkPipeline* pipeline : fastest_of_each_shape(job.pipelines)) {
+      reserve_links(*pipeline, hop_timings(*pipeline, links_), links_, one);
+      for (const Hop& hop : pipeline->shape->hops)
+        for (const LinkId link : links_.of(hop.route)) {
+          const std::int64_t rate = std::exchange(one[link], 0);
+          if (rate > 0 && most[link] == 0) passed.push_back(link);
+          most[link] = std::max(most[link], rate);
+        }
     }
-    for (std::size_t link = 0; link < most.size(); ++link)
-      if (__builtin_add_overflow(reserved_[link], most[link], &reserved_[link]))
+    for (const LinkId link : passed)
+      if (__builtin_add_overflow(reserved_[link], std::exchange(most[link], 0), &reserved_[link]))
         reserved_[link] = std::numeric_limits<std::int64_t>::max();
   }
 }

@@ -47,6 +47,12 @@ class FlowNetwork {
   /// started.
   TimePoint run(std::size_t job);
 
+  /// Runs to this time, or until everything that began to send has ended. Returns whether the
+  /// latter came first. Precondition: the network's time is not after `until`.
+  bool run_until(TimePoint until);
+  /// When a job with recurrence starts next, while nothing is under way. Absent: never again.
+  std::optional<TimePoint> due(std::size_t job) const { return jobs_[job].due; }
+
   /// Runs the events of one time and returns that time. Absent if no event is left.
   std::optional<TimePoint> step();
   bool idle(std::size_t job) const { return !jobs_[job].running; }
@@ -84,9 +90,12 @@ class FlowNetwork {
     std::optional<ChunkWaves> waves;          ///< for hops that are not held back
     bool running = false;
     bool late = false;  ///< due again before it ended
+    /// When it starts next, or started if it has not begun to send. If it is late, earlier than it
+    /// will.
+    std::optional<TimePoint> due;
     TimePoint end;
   };
-  enum class What : std::uint32_t { arrived, sent, delivered, start, end, recur };
+  enum class What : std::uint32_t { arrived, sent, delivered, start, end, recur, mark };
   struct Wakeup {
     std::uint32_t index;  ///< live hop, or job
     /// What, in the lowest bits. Above it, the version of a flow.
@@ -117,6 +126,9 @@ class FlowNetwork {
   std::vector<std::int64_t> reserved_;
   MaxMin solver_;
   EventQueue<Wakeup> queue_;
+  /// Jobs that have begun to send and have not ended.
+  std::size_t under_way_ = 0;
+  bool begun_ = false;  ///< whether any job ever was
   TimePoint now_;
 };
 

@@ -1,6 +1,7 @@
 #include "flow_planner.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -30,6 +31,17 @@ NetworkLinks links_of(const Fabric& fabric, const Cluster& cluster) {
     links.latencies.push_back(link.latency);
   }
   return links;
+}
+
+/// Time the pipeline takes without other traffic.
+Duration alone_on(const ChunkPipeline& pipeline, const NetworkLinks& links) {
+  if (const auto duration = uncontended_duration(pipeline, links)) return *duration;
+  const FoldedNetwork folded = fold(std::array{pipeline.shape}, links);
+  ChunkPipeline one = pipeline;
+  one.shape = folded.shapes.data();
+  FlowNetwork network(folded.links, {{.pipelines = {one}, .recurrence = {}}});
+  network.start(0, 0, TimePoint());
+  return network.run(0).since_start();
 }
 
 Recurrence recurrence_of(const Repetition& when) {
@@ -106,25 +118,37 @@ ChunkPipeline FlowPlanner::pipeline(CollectiveKind kind, const CollectiveChoice&
                        load_of(kind, choice, channels, *cluster_, size, terms));
 }
 
-Duration FlowPlanner::alone(CollectiveKind kind, const CollectiveChoice& choice, Bytes size) {
+PlannedTransfer FlowPlanner::transfer(CollectiveKind kind, const CollectiveChoice& choice,
+                                      Bytes size) {
   const Question question{
       kind,        choice.algorithm, choice.protocol, choice.channels, choice.buffer.count(),
       choice.nccl, size.count()};
   {
     const std::lock_guard lock(mutex_);
-    const auto known = alone_.find(question);
-    if (known != alone_.end()) return known->second;
+    const auto known = transfers_.find(question);
+    if (known != transfers_.end()) return known->second;
   }
   const ChunkPipeline asked = pipeline(kind, choice, size);
-  std::optional<Duration> duration = uncontended_duration(asked, links_);
-  if (!duration) {
-    FlowNetwork network(links_, {{.pipelines = {asked}, .recurrence = {}}});
-    network.start(0, 0, TimePoint());
-    duration = network.run(0).since_start();
-  }
+  const PlannedTransfer planned{asked, alone_on(asked, links_)};
   const std::lock_guard lock(mutex_);
-  alone_.emplace(question, *duration);
-  return *duration;
+  return transfers_.emplace(question, planned).first->second;
+}
+
+Duration FlowPlanner::background_alone(std::size_t job) {
+  const std::lock_guard lock(mutex_);
+  std::optional<Duration>& known = background_alone_[job];
+  if (!known) known = alone_on(background_[job].pipelines[0], links_);
+  return *known;
+}
+
+const FoldedNetwork& FlowPlanner::folded(std::vector<const PipelineShape*> shapes) {
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<FoldedNetwork>& known = folded_[shapes];
+  if (!known) {
+    for (const NetworkJob& job : background_) shapes.push_back(job.pipelines[0].shape);
+    known = std::make_unique<FoldedNetwork>(fold(shapes, links_));
+  }
+  return *known;
 }
 
 const PipelineShape& FlowPlanner::shape(ShapeKind kind, int channels) {
@@ -171,41 +195,7 @@ void FlowPlanner::add_background(const Background& background) {
         {.pipelines = {cost_pipeline(*shape, terms, load)}, .recurrence = recurrence_of(job.when)});
     background_shapes_.push_back(std::move(shape));
   }
-}
-
-SharedNetworkRun::SharedNetworkRun(FlowPlanner& planner,
-                                   std::span<const ScheduledCollective> collectives,
-                                   std::span<const std::optional<CollectiveChoice>> choices,
-                                   CostFactors factors)
-    : factors_(factors), network_(planner.links(), [&] {
-        std::vector<NetworkJob> jobs(1);
-        for (std::size_t i = 0; i < collectives.size(); ++i) {
-          const ScheduledCollective& collective = collectives[i];
-          modelled_.push_back(collective.transfer);
-          least_.push_back(choices[i] ? planner.least(collective.kind, *choices[i], collective.size)
-                                      : Duration());
-          fixed_.push_back((collective.transfer - collective.volume).scaled(1 / factors_.fixed));
-          if (!choices[i] || !planner.has_channels(collective.kind, *choices[i])) {
-            pipelines_.emplace_back();
-            continue;
-          }
-          pipelines_.emplace_back(jobs[0].pipelines.size());
-          jobs[0].pipelines.push_back(
-              planner.pipeline(collective.kind, *choices[i], collective.size));
-        }
-        jobs.insert(jobs.end(), planner.background().begin(), planner.background().end());
-        return jobs;
-      }()) {}
-
-Duration SharedNetworkRun::transfer(std::size_t collective, TimePoint last_arrival) {
-  const std::optional<std::size_t> pipeline = pipelines_[collective];
-  if (!pipeline) return modelled_[collective];
-  // A scaled transfer may end before its links are free, so the next one starts later.
-  const TimePoint start = std::max(now_, last_arrival);
-  network_.start(0, *pipeline, start);
-  now_ = network_.run(0);
-  const Duration time = now_ - start;
-  return factors_.apply(time, time - std::min(fixed_[collective], time), least_[collective]);
+  background_alone_.resize(background_.size());
 }
 
 }  // namespace ddpsim

@@ -1,5 +1,5 @@
-// Collectives of one cluster on one fabric: their pipelines, the time they take alone, and a run in
-// which they share the links with background traffic.
+// Collectives of one cluster on one fabric, and background traffic: their pipelines, and the time
+// each takes alone. (shared_network_run.hpp lets them share the links.)
 //
 // A planner is a pure function with a memory: it answers repeated questions from a table, from any
 // thread.
@@ -8,19 +8,23 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <span>
+#include <optional>
 #include <tuple>
 #include <vector>
 
 #include "chunk_pipeline.hpp"
-#include "ddpsim/sim/engine/schedule.hpp"
 #include "ddpsim/sim/nccl/nccl.hpp"
 #include "ddpsim/sim/values/background.hpp"
-#include "ddpsim/sim/values/cost_factors.hpp"
 #include "flow_network.hpp"
+#include "folded_network.hpp"
 #include "network_links.hpp"
 
 namespace ddpsim {
+
+struct PlannedTransfer {
+  ChunkPipeline pipeline;
+  Duration alone;  ///< from the last arrival to the end
+};
 
 class FlowPlanner {
  public:
@@ -31,7 +35,11 @@ class FlowPlanner {
   /// Whether the fabric has channels for the algorithm. If not, the cost model is used.
   bool has_channels(CollectiveKind kind, const CollectiveChoice& choice) const;
   /// Time from the last arrival to the end without background. Precondition: has_channels().
-  Duration alone(CollectiveKind kind, const CollectiveChoice& choice, Bytes size);
+  Duration alone(CollectiveKind kind, const CollectiveChoice& choice, Bytes size) {
+    return transfer(kind, choice, size).alone;
+  }
+  /// Both answers, remembered. Precondition: has_channels().
+  PlannedTransfer transfer(CollectiveKind kind, const CollectiveChoice& choice, Bytes size);
   /// Valid as long as the planner lives. Precondition: has_channels().
   ChunkPipeline pipeline(CollectiveKind kind, const CollectiveChoice& choice, Bytes size);
 
@@ -42,6 +50,11 @@ class FlowPlanner {
 
   bool has_background() const { return !background_.empty(); }
   const std::vector<NetworkJob>& background() const { return background_; }
+  /// Time that a background job's pipeline takes without other traffic.
+  Duration background_alone(std::size_t job);
+  /// These shapes of pipeline(), and after them the background's, by job. Valid as long as the
+  /// planner lives.
+  const FoldedNetwork& folded(std::vector<const PipelineShape*> shapes);
   const NetworkLinks& links() const { return links_; }
 
  private:
@@ -62,32 +75,9 @@ class FlowPlanner {
   /// Everything a pipeline depends on: the choice without NCCL's estimate, and the size.
   using Question =
       std::tuple<CollectiveKind, Algorithm, Protocol, int, std::int64_t, NcclVersion, std::int64_t>;
-  std::map<Question, Duration> alone_;
-};
-
-/// The collectives of one schedule over time, on a network with background traffic that continues
-/// between them. A stream has one transfer at a time, and only transfers and background use the
-/// links. So the network may run ahead to the end of each transfer. (A transfer that compute slows
-/// down, or an uncertainty scales, occupies its links no longer than this.)
-class SharedNetworkRun {
- public:
-  /// `choices` is by collective. `planner` must outlive the run.
-  SharedNetworkRun(FlowPlanner& planner, std::span<const ScheduledCollective> collectives,
-                   std::span<const std::optional<CollectiveChoice>> choices,
-                   CostFactors factors = {});
-
-  /// Time from the last arrival to the end. Must be called in the order of time.
-  Duration transfer(std::size_t collective, TimePoint last_arrival);
-
- private:
-  std::vector<std::optional<std::size_t>> pipelines_;  ///< by collective, of job 0
-  std::vector<Duration> modelled_;                     ///< if the fabric has no channels
-  /// Fixed part of the cost model's time, before scaling.
-  std::vector<Duration> fixed_;
-  std::vector<Duration> least_;
-  CostFactors factors_;
-  FlowNetwork network_;
-  TimePoint now_ = TimePoint() - Duration::max();
+  std::map<Question, PlannedTransfer> transfers_;
+  std::vector<std::optional<Duration>> background_alone_;
+  std::map<std::vector<const PipelineShape*>, std::unique_ptr<FoldedNetwork>> folded_;
 };
 
 }  // namespace ddpsim

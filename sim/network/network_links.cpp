@@ -36,10 +36,15 @@ std::vector<HopTiming> hop_timings(const ChunkPipeline& pipeline, const NetworkL
 void reserve_links(const ChunkPipeline& pipeline, const std::vector<HopTiming>& timings,
                    const NetworkLinks& links, std::vector<std::int64_t>& reserved) {
   for (std::size_t h = 0; h < timings.size(); ++h) {
-    const std::int64_t ceiling = timings[h].ceiling;
-    for (const LinkId link : links.of(pipeline.shape->hops[h].route))
-      if (__builtin_add_overflow(reserved[link], ceiling, &reserved[link]))
-        reserved[link] = std::numeric_limits<std::int64_t>::max();
+    const Route route = pipeline.shape->hops[h].route;
+    for (std::uint32_t i = route.first; i < route.first + route.count; ++i) {
+      std::int64_t& sum = reserved[links.route_links[i]];
+      const std::int64_t alike = links.alike.empty() ? 1 : links.alike[i];
+      std::int64_t rate = 0;
+      if (__builtin_mul_overflow(timings[h].ceiling, alike, &rate) ||
+          __builtin_add_overflow(sum, rate, &sum))
+        sum = std::numeric_limits<std::int64_t>::max();
+    }
   }
 }
 

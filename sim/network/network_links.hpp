@@ -14,9 +14,16 @@ struct NetworkLinks {
   std::vector<std::int64_t> capacities;  ///< bytes per second, by link
   std::vector<Duration> latencies;       ///< in addition to pipelines', by link
   std::vector<LinkId> route_links;       ///< a Route is a slice of this
+  /// By place in route_links: how many alike hops send over the link at once, one of which stands
+  /// for all (folded_network.hpp). Empty: one.
+  std::vector<std::uint32_t> alike;
 
   std::span<const LinkId> of(Route route) const {
     return std::span(route_links).subspan(route.first, route.count);
+  }
+  std::span<const std::uint32_t> alike_on(Route route) const {
+    const std::span<const std::uint32_t> all(alike);
+    return all.empty() ? all : all.subspan(route.first, route.count);
   }
 };
 

@@ -17,6 +17,7 @@
 #include "rank_waits.hpp"
 #include "rates.hpp"
 #include "schedule_step.hpp"
+#include "shared_network_run.hpp"
 #include "staleness.hpp"
 #include "summary.hpp"
 

@@ -11,6 +11,7 @@
 #include "ddpsim/topologies/background_file.hpp"
 #include "ddpsim/topologies/topology.hpp"
 #include "ddpsim/traces/import.hpp"
+#include "folded_network.hpp"
 #include "max_min.hpp"
 
 namespace ddpsim {
@@ -45,8 +46,9 @@ void BM_MaxMin_Change(benchmark::State& state) {
     next = (next + 1) % flows;
   }
   state.SetItemsProcessed(state.iterations());
+  state.SetComplexityN(state.range(0));
 }
-BENCHMARK(BM_MaxMin_Change)->ArgName("flows")->Arg(16)->Arg(256)->Arg(4096);
+BENCHMARK(BM_MaxMin_Change)->ArgName("flows")->Arg(16)->Arg(256)->Arg(4096)->Complexity();
 
 ClusterRequest v100s(std::int64_t ranks) {
   return {.text = "node:" + std::to_string(ranks / 8) +
@@ -117,6 +119,53 @@ BENCHMARK(BM_FlowOverDegradedLink)
     ->Arg(64)
     ->Arg(1024)
     ->Unit(benchmark::kMillisecond);
+
+/// One step, with one NIC at half its rate and another job on two nodes. Targets: 2 s for 1024 GPUs,
+/// 10 s for 4096. It grows with the links, because what happens at a few of them is the same in a
+/// cluster of any size.
+void BM_FlowBackgroundAndDegradedLink(benchmark::State& state) {
+  const Workload workload = *bundled_workload("resnet50-v100-b32");
+  const ClusterRequest request = v100s(state.range(0));
+  const Cluster cluster = load_cluster(request);
+  auto [fabric, background] = parse_background(
+      R"({"schema": "ddpsim.background/1",
+          "jobs": [{"nodes": [0, 1], "all_reduce": "256MiB", "every": "50ms"}]})",
+      "background", request);
+  for (Link& link : fabric.links)
+    if (link.name == "node0/nic0 > switch") link.bandwidth = 50_Gbps;
+  const CollectiveTuning tuning{.nccl = bundled_nccl(TorchVersion())};
+  for (auto _ : state) {
+    const CollectiveModel model = flow_model(tuning, fabric, background);
+    benchmark::DoNotOptimize(simulate(Job(workload, cluster, SimulationOptions{}, model)));
+  }
+  state.SetComplexityN(state.range(0));
+}
+BENCHMARK(BM_FlowBackgroundAndDegradedLink)
+    ->ArgName("ranks")
+    ->RangeMultiplier(4)
+    ->Range(64, 4096)
+    ->Complexity()
+    ->Unit(benchmark::kMillisecond);
+
+/// Finds out what is alike on the rings of a cluster: O(n log n) of their hops.
+void BM_Fold(benchmark::State& state) {
+  const Fabric fabric = build_fabric(v100s(state.range(0)));
+  NetworkLinks links;
+  links.route_links = fabric.route_links;
+  for (const Link& link : fabric.links) {
+    links.capacities.push_back(static_cast<std::int64_t>(link.bandwidth.bytes_per_second()));
+    links.latencies.push_back(link.latency);
+  }
+  // One degraded link leaves no two nodes alike.
+  links.capacities[links.of(fabric.rings[0].to_next[0])[0]] /= 2;
+  const PipelineShape shape =
+      ring_all_reduce_shape(fabric, static_cast<int>(fabric.rings.size()), 8);
+  const PipelineShape* const shapes[]{&shape};
+  for (auto _ : state) benchmark::DoNotOptimize(fold(shapes, links));
+  state.SetComplexityN(static_cast<std::int64_t>(shape.hops.size()));
+}
+BENCHMARK(BM_Fold)->ArgName("ranks")->RangeMultiplier(4)->Range(64, 4096)->Complexity()->Unit(
+    benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace ddpsim

@@ -6,6 +6,7 @@
 #include "fabrics.hpp"
 #include "flow_planner.hpp"
 #include "pipeline_cost.hpp"
+#include "shared_network_run.hpp"
 #include "small_jobs.hpp"
 
 using namespace ddpsim;

@@ -13,6 +13,7 @@
 #include "flow_planner.hpp"
 #include "network_links.hpp"
 #include "round_costs.hpp"
+#include "shared_network_run.hpp"
 #include "small_jobs.hpp"
 
 using namespace ddpsim;

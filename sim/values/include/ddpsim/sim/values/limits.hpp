@@ -20,8 +20,8 @@ inline constexpr int kMostDifferentRanks = 65'536;
 /// Parameters of a workload for which bucket caps are searched: `tune` and `advise` simulate it under many caps.
 inline constexpr std::size_t kMostTunedParameters = 50'000;
 
-/// Jobs of background traffic, and their nodes in total. At every event the sends of each GPU
-/// compete with those of all others.
+/// Jobs of background traffic, and their nodes in total. If no two nodes are alike beside it, the
+/// sends of each GPU are simulated by themselves.
 inline constexpr std::size_t kMostBackgroundJobs = 10;
 inline constexpr std::size_t kMostBackgroundNodes = 256;
 /// Transfers of background traffic.
