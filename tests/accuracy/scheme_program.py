@@ -10,9 +10,9 @@ import os
 import re
 import subprocess
 
-import model_dimensions
+from row_words import NotPredicted
 from scheme_report import shortened
-from scheme_rows import NotPredicted
+from vocabulary.models import CONFIGS
 
 MOST_STEPS = 8  # steps of the search for the compute scale
 NEAR = 1e-3
@@ -80,23 +80,20 @@ class Predictor:
         If parameters arrive in bfloat16, nothing is cast, as in the estimates' bf16-true. There shards are in bfloat16,
         too, but FSDP keeps them in fp32; `keeps_fp32` says that this matters.
         """
-        name = model_dimensions.CATALOGUE.get(job.model)
-        if name is None:
-            name = os.path.join(self.folder, model_dimensions.file_name(job.model))
+        name = job.model
+        if name in CONFIGS:
+            name = os.path.join(self.folder, job.model + ".json")
             if not os.path.exists(name):
                 with open(name, "w", encoding="utf-8") as file:
-                    json.dump(model_dimensions.CONFIGS[job.model], file)
+                    json.dump(CONFIGS[job.model], file)
         parts = (
             [f"b{job.batch}"]
-            + ([f"s{job.sequence}"] if model_dimensions.has_tokens(job.model) else [])
+            + ([f"s{job.sequence}"] if job.sequence else [])
             + [job.precision + ("-true" if job.arrives_in_bf16 and not keeps_fp32 else "")]
         )
-        if model_dimensions.has_tokens(job.model):
-            parts.append("attn=eager" if model_dimensions.has_eager_attention(job.model) else "attn=sdpa")
         if job.checkpointing != "none":
             parts.append(f"ckpt={job.checkpointing}")
-        if job.optimizer:
-            parts.append(job.optimizer)
+        parts += job.estimate
         spec = f"{name}@{job.gpu}:" + ":".join(parts)
         return self.half(spec) if job.arrives_in_fp16 else spec
 

@@ -4,10 +4,10 @@
     schemes.py SHARED --ddpsim build/release/cli/ddpsim [--dry-run] [--rows FILE] [--cache FILE] [--check]
 
 SHARED has data/schemes/schemes.csv. scheme_rows.py turns a row into a job or says why it cannot. It uses only inputs of
-the row, and arguments of the script behind its figure (own_scripts.py).
+the row. Rows whose flags say that their figure is no measurement of a step have a job and are not judged.
 
-`model_dimensions` has the dimensions of models, and `scheme_figures` interprets published figures. `scheme_program`
-asks ddpsim, `scheme_wire` knows the bytes that a scheme sends, and `scheme_report` makes tables.
+`vocabulary` knows the words of rows, and `scheme_figures` interprets published figures. `scheme_program` asks ddpsim,
+`scheme_wire` knows the bytes that a scheme sends, and `scheme_report` makes tables.
 
   ratios        Pairs of rows in one group with the same model and GPU, in samples per second. They share everything
                 that has no option (torch.compile, fp8). One row is given: one GPU if there is one, else DDP, else the
@@ -35,15 +35,15 @@ import itertools
 import json
 import math
 import os
+import pathlib
 import sys
 import tempfile
 
-import own_scripts
 import scheme_figures
 import scheme_rows
+from row_words import NotPredicted
 from scheme_program import HELD_UP, Predictor, Program
 from scheme_report import Case, by_group, figures_of, line, misses, shortened, table
-from scheme_rows import NotPredicted
 from scheme_wire import simple_factor, simple_step
 
 WHOLE_RUNS = "whole runs, start and evaluation in them"
@@ -80,14 +80,37 @@ def rank_of_reference(job):
     return 0 if job.scheme == "none" else 1 if job.scheme == "ddp" else 2
 
 
+def with_scripts(rows):
+    """Rows with the words of the script behind their figure, where one was read (scripts_behind_figures.csv).
+
+    The words stand in front of the row's own, which overrule them. Only a precision that does not hold under the row's
+    scheme is replaced. The rules read both as they read any row.
+    """
+    with open(pathlib.Path(__file__).with_name("scripts_behind_figures.csv"), encoding="utf-8", newline="") as file:
+        scripts = list(csv.DictReader(file))
+    found = []
+    for row in rows:
+        for script in scripts:
+            if row["source"] == script["source"] and all(
+                script[part] in row[column] for part, column in (("page", "source_ref"), ("model", "model"), ("scheme", "scheme"))
+            ):
+                row = row | {"scheme_settings": f"{script['scheme_settings']}; {row['scheme_settings']}"}
+                row["precision"] = script["precision"] or row["precision"]
+                break
+        found.append(row)
+    return found
+
+
 class Rows:
-    """Rows with their jobs. `others` has rows without a job, by reason."""
+    """Rows with their jobs. `not_judged` has jobs of rows that are not judged, and `others` rows without a job, by
+    reason."""
 
     def __init__(self, rows):
-        self.jobs, self.others = [], collections.defaultdict(list)
+        self.jobs, self.not_judged, self.others = [], [], collections.defaultdict(list)
         for row in rows:
             try:
-                self.jobs.append((row, scheme_rows.job_of(row)))
+                flag, job = scheme_rows.not_judged(row), scheme_rows.job_of(row)
+                (self.not_judged if flag else self.jobs).append((row, job))
             except NotPredicted as reason:
                 self.others[str(reason)].append(row)
 
@@ -291,31 +314,27 @@ def steps(predictor, rows, refused):
 
 
 def not_predicted(rows, refused):
-    reasons = {reason: len(members) for reason, members in rows.others.items()}
+    reasons = collections.Counter(scheme_rows.not_judged(row) for row, _ in rows.not_judged)
+    reasons.update({reason: len(members) for reason, members in rows.others.items()})
     for reason, members in refused.items():
         reasons[reason] = len({row["row_id"] for row in members})
     unused = sum(reasons.values())
-    lines = [f"{unused} rows are not predicted:"]
+    lines = [f"{unused} rows are not judged:"]
     lines += [f"  {count} {reason}" for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0]))]
     return "\n".join(lines) + "\n"
 
 
 def assumptions(rows):
     counted = collections.Counter(text for _, job in rows.jobs for text in set(job.assumed))
-    scripts = (own_scripts.script_of(row) for row, _ in rows.jobs)
-    read = collections.Counter(f"{script.source}: {script.read_in}" for script in scripts if script.source)
     return (
         "What no word of a row says, taken as usual: "
         + "; ".join(f"{text} ({count} rows)" for text, count in counted.most_common())
-        + ".\n"
-        + "Read in the script behind a figure: "
-        + "; ".join(f"{text} ({count} rows)" for text, count in read.most_common())
         + ".\n"
     )
 
 
 def dry_run(predictor, rows):
-    for row, job in rows.jobs:
+    for row, job in rows.jobs + rows.not_judged:
         print(
             row["row_id"],
             " ".join(f'"{word}"' if " " in word else word for word in predictor.command(job)).replace(
@@ -360,13 +379,15 @@ def main(words=None):
     parser.add_argument("--rows", help="write every case to this JSON file")
     parser.add_argument("--cache", help="keep the program's answers in this file")
     parser.add_argument("--check", action="store_true", help="exit code 1 where a bar is not reached")
+    parser.add_argument("--rows-alone", action="store_true", help="without the scripts behind figures")
     options = parser.parse_args(words)
     path = os.path.join(options.shared, "data", "schemes", "schemes.csv")
     if not os.path.exists(path):
         print(f"skipped: {path} is not there")
         return 0
     with open(path, encoding="utf-8", newline="") as file:
-        rows = Rows(list(csv.DictReader(file)))
+        read = list(csv.DictReader(file))
+    rows = Rows(read if options.rows_alone else with_scripts(read))
     with tempfile.TemporaryDirectory() as folder:
         program = Program(options.ddpsim, folder, options.cache)
         predictor = Predictor(program, folder)

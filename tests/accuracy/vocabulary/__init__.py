@@ -1,0 +1,14 @@
+"""What the words of published measurements mean. One table serves every column and every kind of row.
+
+Each entry is a public name: of a library's setting, a scheme, a product. None belongs to a source or a row, and none was
+chosen by a measured value. A word that no table has is unknown, and its row is refused by that name.
+"""
+
+from vocabulary.entries import joined
+from vocabulary.libraries import LIBRARIES, PRECISIONS
+from vocabulary.refusals import REFUSALS
+from vocabulary.schemes import SCHEMES
+from vocabulary.settings import SETTINGS
+from vocabulary.silent import SILENT
+
+WORDS = {**SILENT, **LIBRARIES, **joined(REFUSALS, SCHEMES, SETTINGS, PRECISIONS)}

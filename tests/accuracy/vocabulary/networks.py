@@ -1,0 +1,65 @@
+"""Networks between nodes: a rate, a number of ports and a kind, in the words of a cluster line."""
+
+import re
+
+# Generations of InfiniBand, Omni-Path and Slingshot: a port of four lanes, in Gb/s.
+GENERATIONS = {
+    "XDR": 800, "NDR": 400, "NDR400": 400, "NDR200": 200, "HDR": 200, "HDR100": 100, "EDR": 100, "FDR": 56, "QDR": 40, "Omni-Path": 100, "OmniPath": 100, "OPA": 100,
+    "Slingshot-11": 200, "Slingshot 11": 200, "Slingshot-10": 100, "ConnectX-7": 400, "CX-7": 400, "CX7": 400, "ConnectX-6": 200, "CX-6": 200, "CX6": 200,
+    "ConnectX-5": 100, "CX-5": 100, "CX5": 100, "ConnectX-8": 800, "gigabit Ethernet": 1, "1 GigE": 1, "GigE": 1, "1GbE": 1,
+}  # fmt: skip
+KINDS = (
+    ("tcp", r"\btcp\b"),
+    ("roce", r"roce"),
+    ("efa", r"\befa\b"),
+    ("slingshot", r"slingshot"),
+    ("tcp", r"ethernet|gige\b|\d+ ?gb?e\b|gigabit|ipoib|\bvpc\b|\baws p[23]\.|\bena\b|socket|slowest link|lowest link|gvnic"),
+)
+ONE = {"one": "1", "two": "2", "four": "4", "eight": "8", "single": "1", "dual": "2", "a": "1"}
+RATE = r"(\d+(?:\.\d+)?)(?:-\d+(?:\.\d+)?)? ?(?:(G|T)(?:b|bit|bits)?(?:/s|ps|E\b)|(G)b\b|(G)(?=[ ,;)]|$)(?! ?B))"
+BYTES = r"(\d+(?:\.\d+)?) ?GB(?:/s|ps)"
+TIMES = r"(\d+|one|two|four|eight|single|dual) ?(?:x|×|\*)? ?"
+PORTS = r"(\d+|one|two|four|eight|single|dual) (?:NIC|port|HCA|adapter|rail)s?\b"
+PER_GPU = r"\bper[- ]GPU|/ ?GPU|for each GPU|a GPU\b|each GPU"
+
+
+def kind_of(text):
+    lower = text.lower()
+    if "infiniband" in lower and "tcp" not in lower and "ipoib" not in lower and "disabled" not in lower:
+        return "ib"
+    return next((kind for kind, pattern in KINDS if re.search(pattern, lower)), "ib")
+
+
+def between(text):
+    """The part of a description that is about links between nodes: rates of NVLink are none."""
+    text = re.sub(r"(nvlink|nvswitch)[^;,()]*\([^)]*\)", "", text, flags=re.IGNORECASE)
+    return " ; ".join(part for part in re.split(r"[;,()]| in node\b", text) if not re.search(r"nvlink|nvswitch|pcie", part, re.IGNORECASE)
+                      or re.search(r"[GT]b(?:it)?(?:/s|ps)", part))  # fmt: skip
+
+
+def ports_of(text, per_node):
+    """Ports of a node, the rate of each and the kind; None if the text has no rate."""
+    part, kind = between(text), kind_of(text)
+    rate = re.search(RATE, part)
+    if rate:
+        whole = float(rate.group(1)) * (1000 if rate.group(2) == "T" else 1)
+    else:
+        named = [name for name in GENERATIONS if re.search(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", part, re.IGNORECASE)]
+        in_bytes = re.search(BYTES, part)
+        if named:
+            name = max(named, key=len)
+            whole, rate = float(GENERATIONS[name]), re.search(re.escape(name), part, re.IGNORECASE)
+        elif in_bytes:
+            whole, rate = float(in_bytes.group(1)) * 8, in_bytes
+        else:
+            return None
+    times = re.search(TIMES + "$", part[: rate.start()], re.IGNORECASE) or re.search(PORTS, part, re.IGNORECASE)
+    per_gpu = re.search(PER_GPU, part, re.IGNORECASE)
+    if per_gpu:
+        return f"{per_node}x{whole:g}Gbps:{kind}"
+    if times:
+        count = ONE.get(times.group(1).lower(), times.group(1))
+        return f"{count}x{whole:g}Gbps:{kind}"
+    if whole >= 800 and per_node > 1:  # the rate of all ports of a node, such as 1600 Gb/s: each GPU has one
+        return f"{per_node}x{whole / per_node:g}Gbps:{kind}"
+    return f"1x{whole:g}Gbps:{kind}"
