@@ -13,7 +13,7 @@ from vocabulary.models import model_of
 from vocabulary.networks import kind_of, ports_of
 from vocabulary.scan import scan
 
-PCIE, NVLINK, BRIDGE_OR_PCIE = "PCIe in the node", "NVLink in the node", None
+PCIE, NVLINK, BRIDGE = "PCIe in the node", "NVLink in the node", "an NVLink bridge, as documented of such a pair"
 PORT_EACH = "a port for each GPU, as its generation's nodes have"
 STAND_IN = "forward's share of a step, as of a newer GPU"
 GPUS_OF_A_NODE, SWITCHED = "GPUs of a node", "NVSwitch in the node"
@@ -137,6 +137,8 @@ class Machine:
             self.assumed.append(SWITCHED)
         if links.startswith("pcie"):
             if "nvlink" in network.lower() and gpu in BRIDGES and per_node == 2:
+                if "links-assumed" in (self.row.get("flags") or ""):
+                    self.assumed.append(BRIDGE)
                 return BRIDGES[gpu]
             if not by_pcie:
                 self.assumed.append(PCIE)

@@ -7,7 +7,7 @@ of a row, never its result or identity: row_words.py reads the words, scheme_opt
 import dataclasses
 import re
 
-from row_words import NVLINK, PCIE, PORT_EACH, STAND_IN, Machine, NotPredicted, Words, batches, model_stated, precision_of
+from row_words import BRIDGE, NVLINK, PCIE, PORT_EACH, STAND_IN, Machine, NotPredicted, Words, batches, model_stated, precision_of
 from scheme_options import options_of, scheme_of, scheme_options, syncs_each_micro_batch
 from vocabulary.gpus import BRIDGES
 
@@ -62,7 +62,7 @@ class Job:
     @property
     def guesses_links(self):
         """Whether the links inside a node or between nodes are assumed."""
-        return bool({PCIE, NVLINK, PORT_EACH} & set(self.assumed))
+        return bool({PCIE, NVLINK, BRIDGE, PORT_EACH} & set(self.assumed))
 
     @property
     def stands_in(self):

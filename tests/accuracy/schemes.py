@@ -96,6 +96,8 @@ def with_scripts(rows):
             ):
                 row = row | {"scheme_settings": f"{script['scheme_settings']}; {row['scheme_settings']}"}
                 row["precision"] = script["precision"] or row["precision"]
+                if script["network"]:
+                    row |= {"network": script["network"], "flags": row["flags"] + " links-assumed"}
                 break
         found.append(row)
     return found
