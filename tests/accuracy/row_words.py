@@ -18,6 +18,8 @@ PORT_EACH = "a port for each GPU, as its generation's nodes have"
 STAND_IN = "forward's share of a step, as of a newer GPU"
 GPUS_OF_A_NODE, SWITCHED = "GPUs of a node", "NVSwitch in the node"
 DIMENSIONS, SEQUENCE = "dimensions, by the stated size", "sequence length, as the model was trained"
+MOST_GPUS = 10**6
+PRECISIONS = ("bf16-true", "bf16", "amp", "tf32", "fp32")  # the narrowest of several is that of products
 WITHOUT_BF16 = ("V100", "P100", "T4", "RTX2080Ti", "TITANRTX")
 
 
@@ -30,7 +32,10 @@ class Words:
 
     def __init__(self, row):
         self.row = row
-        read = {name: scan(row.get(name) or "", WORDS) for name in ("scheme", "scheme_settings", "precision", "framework", "notes")}
+        read = {
+            name: scan(row.get(name) or "", WORDS)
+            for name in ("scheme", "scheme_settings", "precision", "framework", "notes")
+        }
         self.settings, self.scheme, self.precision = read["scheme_settings"], read["scheme"], read["precision"]
         self.framework, self.notes = read["framework"], read["notes"]
 
@@ -38,7 +43,7 @@ class Words:
         """The value of a concept, by the column that says most about it."""
         for column in (self.settings, self.scheme, self.precision, self.framework):
             if concept in column.facts:
-                return column.facts[concept][-1]
+                return next((value for value in reversed(column.facts[concept]) if value is not None), None)
         return usual
 
     def has(self, concept, value):
@@ -92,7 +97,7 @@ class Machine:
         row, machine = self.row, self.machine
         nodes, per_node, gpus = (whole(row.get(name)) for name in ("nodes", "gpus_per_node", "n_gpus"))
         gpus = gpus or (nodes * per_node if nodes and per_node else per_node)
-        if not gpus:
+        if not gpus or gpus > MOST_GPUS:
             raise NotPredicted("number of GPUs not stated")
         if not per_node or "gpn-assumed" in (row.get("flags") or ""):
             self.assumed.append(GPUS_OF_A_NODE)
@@ -100,7 +105,12 @@ class Machine:
             per_node = -(-gpus // nodes)
         if not per_node and machine:
             per_node = machine[1]
-        if not per_node and gpus > 8 and not NODES.get(self.gpu, "").startswith(("nvswitch", "xgmi")) and self.gpu != "V100":
+        if (
+            not per_node
+            and gpus > 8
+            and not NODES.get(self.gpu, "").startswith(("nvswitch", "xgmi"))
+            and self.gpu != "V100"
+        ):
             raise NotPredicted("number of nodes not stated")
         self.per_node = per_node or min(gpus, 8)
         self.gpus = gpus
@@ -202,14 +212,16 @@ def batches(row, words, gpus):
     text = row.get("per_gpu_batch") or ""
     micro, micro_batches = whole(text), words.get("accumulate")
     everything = words.get("global_batch") or words.noted("global_batch")
-    if micro is None and (found := re.match(r"\s*(\d+) ?(?:per GPU|/ ?GPU|x \d+ tokens|samples|images|sequences)", text)):
+    if micro is None and (
+        found := re.match(r"\s*(\d+) ?(?:per GPU|/ ?GPU|x \d+ tokens|samples|images|sequences)", text)
+    ):
         micro = int(found.group(1))
     if micro is None and (found := re.match(r"\s*(\d+) ?(?:total|global|in all)", text)):
         everything = int(found.group(1))
     micro = micro or words.get("micro_batch") or words.get("batch") or words.noted("micro_batch")
     if micro is None and everything and everything % (gpus * (micro_batches or 1)) == 0:
         micro = everything // (gpus * (micro_batches or 1))
-    if not micro:
+    if not micro or micro > 10**6:
         raise NotPredicted("batch not stated")
     if micro_batches is None and everything and everything % (micro * gpus) == 0:
         micro_batches = everything // (micro * gpus)
@@ -217,10 +229,15 @@ def batches(row, words, gpus):
 
 
 def precision_of(words, gpu, has_tokens, assumed):
-    stated = words.precision.facts.get("precision") or words.settings.facts.get("precision")
-    stated = (stated or words.scheme.facts.get("precision") or words.framework.facts.get("precision") or [None])[-1]
-    if "bf16-true" in words.settings.facts.get("precision", []):
+    columns = [
+        column.facts.get("precision", []) for column in (words.precision, words.settings, words.scheme, words.framework)
+    ]
+    named = next(
+        (found for found in ([one for one in PRECISIONS if one in column] for column in columns) if found), [None]
+    )
+    if "bf16-true" in columns[1]:
         return "bf16-true"
+    stated = named[0]
     if stated == "amp" and words.get("param_dtype") == "bf16":
         return "bf16"
     if not stated and (words.get("amp_fp8") or words.get("param_dtype") == "bf16"):

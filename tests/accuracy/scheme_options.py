@@ -41,12 +41,20 @@ def candidates(words):
     for column in (words.scheme, words.settings, words.framework):
         names = [name for name in column.facts.get("scheme", []) if name]
         implied = [name for concept, name in IMPLIED if concept in column.facts]
-        if names or implied:
-            return names + implied
+        if names or implied:  # "FSDP (like ZeRO-3)" is FSDP
+            return names + [name for name in implied if not any(one.startswith("fsdp") for one in names)]
     return []
 
 
-IMPLIED = (("stage", "zero"), ("stages", "zero"), ("offload_zero", "zero"), ("plus_plus", "zero"), ("strategy", "fsdp"), ("flat", "naive"), ("comm_hook", "ddp"))
+IMPLIED = (
+    ("stage", "zero"),
+    ("stages", "zero"),
+    ("offload_zero", "zero"),
+    ("plus_plus", "zero"),
+    ("strategy", "fsdp"),
+    ("flat", "naive"),
+    ("comm_hook", "ddp"),
+)
 
 
 def scheme_of(words, nodes):
@@ -62,12 +70,16 @@ def scheme_of(words, nodes):
     if name == "fsdp":
         name = next((SHARDED_BY[library] for library in SHARDED_BY if words.has("library", library)), "fsdp1")
     if name == "dp":  # nn.DataParallel, which knows one node; elsewhere data parallelism
-        name = "ddp" if nodes > 1 or any(words.has("library", one) for one in ("megatron", "deepspeed", "torchtitan", "jax")) else "data_parallel"
+        name = (
+            "ddp"
+            if nodes > 1 or any(words.has("library", one) for one in ("megatron", "deepspeed", "torchtitan", "jax"))
+            else "data_parallel"
+        )
     if name == "zero":
         name = zero_name(words)
     if name in ("ddp", "naive") and words.get("flat"):
         return "naive"
-    if name == "ddp" and words.get("when") == "backward":
+    if name == "ddp" and (words.get("when") == "backward" or words.get("overlap") is False):
         return "naive"
     if name == "ddp" and words.get("compile"):
         return "compiled"
@@ -102,6 +114,10 @@ def before_2_0(row, words):
 def fsdp_options(row, words, scheme, precision, job):
     """Options of FSDP: those that the row states, and those that its library passes otherwise."""
     options, half, strategy = {}, HALF.get(precision), words.get("strategy")
+    if words.get("overlap") is False:
+        raise NotPredicted("not simulated: FSDP without overlap")
+    if not strategy and words.get("stage") == 2:
+        strategy = "shard_grad_op"
     if scheme == "fsdp1":
         if strategy and strategy != "full_shard":
             options["strategy"] = strategy
@@ -109,8 +125,8 @@ def fsdp_options(row, words, scheme, precision, job):
             options["strategy"] = "shard_grad_op"
     elif words.get("reshard") == "false" or strategy == "shard_grad_op":
         options["reshard_after_forward"] = "false"
-    elif words.get("reshard_ranks"):
-        options["reshard_after_forward"] = words.get("reshard_ranks")
+    elif isinstance(words.get("reshard"), int):
+        options["reshard_after_forward"] = words.get("reshard")
     group = words.get("group") or (job["gpus"] // words.get("replicas") if words.get("replicas") else None)
     if scheme == "fsdp2" and (strategy or "").startswith("hybrid") and not group:
         group = job["per_node"]
@@ -138,7 +154,11 @@ def fsdp_options(row, words, scheme, precision, job):
 def library_options(row, words, scheme, half, options):
     if words.has("library", "composer"):
         # In get_mixed_precision, DEFAULT reduces in fp32, PURE does not. backward_prefetch is BACKWARD_POST.
-        reduced = {"reduce_dtype": "fp32"} if half and words.get("composer_precision") == "DEFAULT" else {}
+        reduced = (
+            {"reduce_dtype": "fp32"}
+            if half and (words.get("composer_precision") == "DEFAULT" or words.has("precision", "DEFAULT"))
+            else {}
+        )
         return ({"param_dtype": half} if half else {}) | reduced | {"backward_prefetch": "post"}
     if words.has("library", "torchtitan"):  # its mixed_precision_reduce
         return {"param_dtype": half, "reduce_dtype": "fp32"} if half else {}
@@ -154,8 +174,14 @@ def library_options(row, words, scheme, half, options):
 def zero_options(words, scheme, job):
     names = ZERO + (ZERO3 if scheme == "zero3" else ())
     options = {name: written(words.get(name)) for name in names if words.get(name) is not None}
+    if words.get("overlap") is not None:
+        options.setdefault("overlap_comm", written(words.get("overlap")))
     if words.get("plus_plus") and scheme == "zero3":
-        whole = {"zero_hpz_partition_size": job["per_node"], "zero_quantized_weights": "true", "zero_quantized_gradients": "true"}
+        whole = {
+            "zero_hpz_partition_size": job["per_node"],
+            "zero_quantized_weights": "true",
+            "zero_quantized_gradients": "true",
+        }
         options = whole | options
     places = {"offload_optimizer": words.get("offload_optimizer"), "offload_param": words.get("offload_param")}
     if "nvme" in places.values():
@@ -206,7 +232,7 @@ def naive_options(words, name):
     if words.get("flat"):
         return {"when": "backward", "flat": "true"}
     # tf_cnn_benchmarks all-reduces the gradient of each variable by itself, unless it is told to repack gradients.
-    return {"when": words.get("when") or "gradient"}
+    return {"when": words.get("when") or ("backward" if words.get("overlap") is False else "gradient")}
 
 
 def scheme_options(row, words, name, precision, job):
@@ -216,19 +242,38 @@ def scheme_options(row, words, name, precision, job):
     if name in ("zero1", "zero2", "zero3"):
         return name, zero_options(words, name, job)
     if name in ("parameter_server", "byteps"):
-        return "parameter_server", server_options(words, job["nodes"], name == "byteps" or words.has("scheme", "byteps"))
+        return "parameter_server", server_options(
+            words, job["nodes"], name == "byteps" or words.has("scheme", "byteps")
+        )
     if name in ("naive", "megatron_ddp"):
         return "naive", naive_options(words, name)
     if name == "megatron":
-        flags = {one: written(words.get(one)) for one in ("overlap_grad_reduce", "overlap_param_gather", "grad_reduce_in_fp32") if words.get(one) is not None}
+        flags = {
+            one: written(words.get(one))
+            for one in ("overlap_grad_reduce", "overlap_param_gather", "grad_reduce_in_fp32")
+            if words.get(one) is not None
+        }
         half = {"param_dtype": "bf16"} if precision == "bf16" else {}
+        if words.get("overlap") is not None:
+            flags = {
+                "overlap_grad_reduce": written(words.get("overlap")),
+                "overlap_param_gather": written(words.get("overlap")),
+            } | flags
         return name, half | flags | ({"bucket_size": written(words.get("bucket_mb"))} if words.get("bucket_mb") else {})
     if name == "replicate":
         half = HALF.get(precision)
-        types = {"param_dtype": half, "reduce_dtype": "fp32"} if half and words.has("library", "torchtitan") else {"param_dtype": half} if half else {}
+        types = (
+            {"param_dtype": half, "reduce_dtype": "fp32"}
+            if half and words.has("library", "torchtitan")
+            else {"param_dtype": half}
+            if half
+            else {}
+        )
         return name, types | {one: words.get(one) for one in ("param_dtype", "reduce_dtype") if words.get(one)}
     if name == "zero_redundancy":
-        return name, {one: written(words.get(one)) for one in ("parameters_as_bucket_view", "overlap_with_ddp") if words.get(one)}
+        return name, {
+            one: written(words.get(one)) for one in ("parameters_as_bucket_view", "overlap_with_ddp") if words.get(one)
+        }
     if name == "compiled":
         return name, {"optimize_ddp": words.get("optimize_ddp")} if words.get("optimize_ddp") else {}
     if name == "local_sgd":
@@ -279,7 +324,12 @@ def options_of(words, name, scheme, micro_batches):
         options += ["--accumulate", str(micro_batches)]
     if words.get("torch") and re.fullmatch(r"(1|2)\.\d+", words.get("torch")):
         options += ["--torch", words.get("torch")]
-    for concept, switch in (("nccl_algo", "--algorithm"), ("nccl_proto", "--protocol"), ("min_channels", "--min-channels"), ("max_channels", "--max-channels")):
+    for concept, switch in (
+        ("nccl_algo", "--algorithm"),
+        ("nccl_proto", "--protocol"),
+        ("min_channels", "--min-channels"),
+        ("max_channels", "--max-channels"),
+    ):
         if words.get(concept):
             options += [switch, str(words.get(concept))]
     if words.get("nvls") is False:

@@ -7,7 +7,19 @@ of a row, never its result or identity: row_words.py reads the words, scheme_opt
 import dataclasses
 import re
 
-from row_words import BRIDGE, NVLINK, PCIE, PORT_EACH, STAND_IN, Machine, NotPredicted, Words, batches, model_stated, precision_of
+from row_words import (
+    BRIDGE,
+    NVLINK,
+    PCIE,
+    PORT_EACH,
+    STAND_IN,
+    Machine,
+    NotPredicted,
+    Words,
+    batches,
+    model_stated,
+    precision_of,
+)
 from scheme_options import options_of, scheme_of, scheme_options, syncs_each_micro_batch
 from vocabulary.gpus import BRIDGES
 
@@ -167,7 +179,7 @@ def job_of(row, baseline=False):
 
 def not_judged(row):
     """The flag for which a row with a job is not judged, or None."""
-    flags = row["flags"].split()
+    flags = (row.get("flags") or "").split()
     return next((f"flag {flag}" for flag in FLAGS_NOT_JUDGED if flag in flags), None)
 
 

@@ -92,7 +92,8 @@ def with_scripts(rows):
     for row in rows:
         for script in scripts:
             if row["source"] == script["source"] and all(
-                script[part] in row[column] for part, column in (("page", "source_ref"), ("model", "model"), ("scheme", "scheme"))
+                script[part] in row[column]
+                for part, column in (("page", "source_ref"), ("model", "model"), ("scheme", "scheme"))
             ):
                 row = row | {"scheme_settings": f"{script['scheme_settings']}; {row['scheme_settings']}"}
                 row["precision"] = script["precision"] or row["precision"]

@@ -30,7 +30,13 @@ def number(concept, kind, *spellings):
 def choice(concept, values, *spellings, alone=None, denied=None):
     """A key whose value is one of several names. `values` has the spellings of each, `alone` is meant without a value."""
     names = {plain(word): value for value, words in values.items() for word in words}
-    return named(Entry(concept, "choice", names | {"": alone, "!": denied}), spellings)
+    names |= {"": alone, "!": denied} | ({"#": True} if "#" in values else {})
+    return named(Entry(concept, "choice", names), spellings)
+
+
+def degree(concept, value, counted, *spellings):
+    """Words that mean a value alone, and a number of another concept ("" for none) in front of a number."""
+    return named(Entry(concept, "degree", (value, counted)), spellings)
 
 
 def silent(*spellings):

@@ -48,7 +48,14 @@ GPU_WORDS = joined(
 )  # fmt: skip
 
 # Products of one name with another form: their data sheets differ.
-PCIE_FORMS = {"A100": "A100-{}GB-PCIE", "A800": "A800-{}GB-PCIE", "V100": "V100-{}GB-PCIE", "P100": "P100-16GB-PCIE", "H100": "H100-PCIE", "H800": "H800-PCIE"}
+PCIE_FORMS = {
+    "A100": "A100-{}GB-PCIE",
+    "A800": "A800-{}GB-PCIE",
+    "V100": "V100-{}GB-PCIE",
+    "P100": "P100-16GB-PCIE",
+    "H100": "H100-PCIE",
+    "H800": "H800-PCIE",
+}
 SMALLER = {"A100": 40, "A800": 40, "V100": 16}
 
 PCIE3, PCIE4, PCIE5 = "pcie:15.75GBps", "pcie:31.5GBps", "pcie:63GBps"
@@ -78,7 +85,11 @@ def gpu_of(text):
     if found.refused and not names:
         return None, False, found.refused[0]
     if len(set(names)) != 1:
-        return None, False, "several GPUs named" if names else "GPU not in `ddpsim list`" if text.strip() else "GPU not stated"
+        return (
+            None,
+            False,
+            "several GPUs named" if names else "GPU not in `ddpsim list`" if text.strip() else "GPU not stated",
+        )
     name = names[0]
     if "pcie" in found.facts.get("form", []) and name in PCIE_FORMS and "sxm" not in found.facts["form"]:
         stated = re.search(r"\b(16|32|40|80) ?G", text)

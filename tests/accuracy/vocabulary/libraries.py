@@ -39,7 +39,7 @@ LIBRARIES = joined(
 NAMES = {"bf16": ("bf16", "bfloat16", "bf16-mixed", "amp_bf16", "torch.bfloat16"),
          "amp": ("fp16", "16", "16-mixed", "amp", "float16", "half", "amp_fp16", "mixed", "true"),
          "fp32": ("fp32", "no", "32", "32-true", "float32", "full", "none", "false", "highest"),
-         "tf32": ("tf32", "high"), "bf16-true": ("bf16-true",)}  # fmt: skip
+         "tf32": ("tf32", "high"), "PURE": ("pure",), "DEFAULT": ("default",), "bf16-true": ("bf16-true",)}  # fmt: skip
 
 PRECISIONS = joined(
     means("precision", "bf16", "bf16", "bfloat16", "amp_bf16", "bf16-mixed", "bf16 mixed", "bf16 AMP", "AMP bf16", "mixed_bf16", "autocast bf16",

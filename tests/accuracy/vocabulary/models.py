@@ -64,7 +64,14 @@ class Model:
 
 
 def gpt(layers, hidden, heads, vocabulary=50257):
-    return {"model_type": "gpt2", "n_layer": layers, "n_embd": hidden, "n_head": heads, "vocab_size": vocabulary, "n_positions": 2048}
+    return {
+        "model_type": "gpt2",
+        "n_layer": layers,
+        "n_embd": hidden,
+        "n_head": heads,
+        "vocab_size": vocabulary,
+        "n_positions": 2048,
+    }
 
 
 def llama(layers, hidden, heads, kv_heads, ffn, vocabulary, tied=False):
@@ -78,7 +85,14 @@ def neox(layers, hidden, heads):
 
 
 def bloom(layers, hidden, heads):
-    return {"model_type": "bloom", "architectures": ["BloomForCausalLM"], "n_layer": layers, "hidden_size": hidden, "n_head": heads, "vocab_size": 250880}
+    return {
+        "model_type": "bloom",
+        "architectures": ["BloomForCausalLM"],
+        "n_layer": layers,
+        "hidden_size": hidden,
+        "n_head": heads,
+        "vocab_size": 250880,
+    }
 
 
 # Sizes in billions. GPT-3: Brown et al. 2020, table 2.1. Megatron: Narayanan et al. 2021, table 1, and Shoeybi et al. 2019.
@@ -88,7 +102,15 @@ GPTS = {
     39.1: gpt(48, 8192, 64), 76.1: gpt(60, 10240, 80), 145.6: gpt(80, 12288, 96), 175.0: gpt(96, 12288, 96), 310.1: gpt(96, 16384, 128),
     529.6: gpt(105, 20480, 128), 1008.0: gpt(128, 25600, 160),
 }  # fmt: skip
-LLAMAS = {1.1: "tinyllama-1.1b", 7.0: "llama2-7b", 8.0: "llama3-8b", 13.0: "llama2-13b", 34.0: "llama2-34b", 70.0: "llama2-70b", 405.0: "llama3-405b"}
+LLAMAS = {
+    1.1: "tinyllama-1.1b",
+    7.0: "llama2-7b",
+    8.0: "llama3-8b",
+    13.0: "llama2-13b",
+    34.0: "llama2-34b",
+    70.0: "llama2-70b",
+    405.0: "llama3-405b",
+}
 SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([BMT])\b(?! ?tokens)", re.IGNORECASE)
 NEAR = 0.08  # a stated size is rounded
 OTHERS = {
@@ -125,8 +147,12 @@ OTHERS = {
     **{f"cerebras-gpt-{size}": (2048, gpt(*dims), f"Cerebras-GPT {size}") for size, dims in {
         "111m": (10, 768, 12), "256m": (14, 1088, 17), "590m": (18, 1536, 12), "1.3b": (24, 2048, 16), "2.7b": (32, 2560, 32), "6.7b": (32, 4096, 32), "13b": (40, 5120, 40)}.items()},
 }  # fmt: skip
-CONFIGS = {name: config for name, (_, config, _) in OTHERS.items()} | {f"gpt-{size:g}b": config for size, config in GPTS.items()}
-TOKENS = {name: tokens for tokens, names in CATALOGUE.items() for name in names.split()} | {name: tokens for name, (tokens, _, _) in OTHERS.items()}
+CONFIGS = {name: config for name, (_, config, _) in OTHERS.items()} | {
+    f"gpt-{size:g}b": config for size, config in GPTS.items()
+}
+TOKENS = {name: tokens for tokens, names in CATALOGUE.items() for name in names.split()} | {
+    name: tokens for name, (tokens, _, _) in OTHERS.items()
+}
 
 WORDS = joined(
     *(means("model", name, *{plain(one): one for one in (name, *ALIASES.get(name, "").split(", ")) if one}.values()) for names in CATALOGUE.values() for name in names.split()),
@@ -156,7 +182,12 @@ def sized(kind, billions, layers=None):
     """The model of a stated size. Beyond the papers it has 12 l h² parameters, with h = 128 l if the layers are not stated."""
     if layers:
         hidden = 128 * max(1, round((billions * 1e9 / (12 * layers)) ** 0.5 / 128))
-        return Model(f"{kind}-{billions:g}b-{layers}", 2048, f"llama:layers={layers},hidden={hidden},ffn={128 * round(hidden / 48)}", True)
+        return Model(
+            f"{kind}-{billions:g}b-{layers}",
+            2048,
+            f"llama:layers={layers},hidden={hidden},ffn={128 * round(hidden / 48)}",
+            True,
+        )
     if kind == "llama" and near(LLAMAS, billions):
         name = near(LLAMAS, billions)
         return Model(name, TOKENS[name], None, True)
@@ -164,7 +195,12 @@ def sized(kind, billions, layers=None):
     if size:
         return Model(f"gpt-{size:g}b", 2048, None, True)
     layers = max(2, round((billions * 1e9 / (12 * 128**2)) ** (1 / 3)))
-    return Model(f"{kind}-{billions:g}b", 2048, f"llama:layers={layers},hidden={128 * layers},ffn={128 * round(128 * layers / 48)}", True)
+    return Model(
+        f"{kind}-{billions:g}b",
+        2048,
+        f"llama:layers={layers},hidden={128 * layers},ffn={128 * round(128 * layers / 48)}",
+        True,
+    )
 
 
 def model_of(text, millions=""):
@@ -184,7 +220,13 @@ def model_of(text, millions=""):
         return Model(names[0], TOKENS[names[0]]), stated, None
     kind = next(iter(found.facts.get("kind", [])), None)
     written = SIZE.search(text)
-    billions = float(written.group(1)) * SCALES[written.group(2).lower()] / 1e9 if written else float(millions) / 1e3 if kind and millions else 0
+    billions = (
+        float(written.group(1)) * SCALES[written.group(2).lower()] / 1e9
+        if written
+        else float(millions) / 1e3
+        if kind and re.fullmatch(r"\d+(\.\d+)?", millions)
+        else 0
+    )
     if billions >= 0.05:
         return sized(kind or "llama", billions, layers), stated, None
     return None, stated, "model's dimensions not stated"

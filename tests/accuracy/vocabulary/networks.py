@@ -13,7 +13,10 @@ KINDS = (
     ("roce", r"roce"),
     ("efa", r"\befa\b"),
     ("slingshot", r"slingshot"),
-    ("tcp", r"ethernet|gige\b|\d+ ?gb?e\b|gigabit|ipoib|\bvpc\b|\baws p[23]\.|\bena\b|socket|slowest link|lowest link|gvnic"),
+    (
+        "tcp",
+        r"ethernet|gige\b|\d+ ?gb?e\b|gigabit|ipoib|\bvpc\b|\baws p[23]\.|\bena\b|socket|slowest link|lowest link|gvnic",
+    ),
 )
 ONE = {"one": "1", "two": "2", "four": "4", "eight": "8", "single": "1", "dual": "2", "a": "1"}
 RATE = r"(\d+(?:\.\d+)?)(?:-\d+(?:\.\d+)?)? ?(?:(G|T)(?:b|bit|bits)?(?:/s|ps|E\b)|(G)b\b|(G)(?=[ ,;)]|$)(?! ?B))"
@@ -44,7 +47,11 @@ def ports_of(text, per_node):
     if rate:
         whole = float(rate.group(1)) * (1000 if rate.group(2) == "T" else 1)
     else:
-        named = [name for name in GENERATIONS if re.search(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", part, re.IGNORECASE)]
+        named = [
+            name
+            for name in GENERATIONS
+            if re.search(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", part, re.IGNORECASE)
+        ]
         in_bytes = re.search(BYTES, part)
         if named:
             name = max(named, key=len)

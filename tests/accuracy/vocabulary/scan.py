@@ -23,9 +23,14 @@ BYTES = {
     "b": 1, "bytes": 1, "byte": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12,
     "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40,
 }  # fmt: skip
+MOST = 1e15  # beyond it a number is none
 UNITS = SCALES.keys() | BYTES.keys()
 
-TOKEN = re.compile(r"[A-Za-z][A-Za-z0-9]*\d\.\d+[A-Za-z]*|\d+(?:\.\d+)?(?:e[+-]?\d+)?[A-Za-z]*\d*[A-Za-z]*(?![A-Za-z0-9])|[A-Za-z0-9]+", re.IGNORECASE)
+TOKEN = re.compile(
+    r"[A-Za-z][A-Za-z0-9]*\d\.\d+[A-Za-z]*|\d+(?:\.\d+)?(?:e[+-]?\d+)?[A-Za-z]*\d*[A-Za-z]*(?![A-Za-z0-9])|[A-Za-z0-9]+",
+    re.IGNORECASE,
+)
+CLASS_NAME = re.compile(r"[A-Z][A-Za-z0-9]*(?:Layer|Block|Attention)")  # of a module
 NUMBER = re.compile(r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)([a-z]*)")
 ENDS_IN_NUMBER = re.compile(r"([a-z]+)(\d+)")
 
@@ -40,7 +45,8 @@ class Token:
     def number(self):
         """Value and unit, or None."""
         found = NUMBER.fullmatch(self.plain)
-        return (float(found.group(1)), found.group(2)) if found and found.group(2) in UNITS else None
+        known = found and found.group(2) in UNITS and float(found.group(1)) < MOST
+        return (float(found.group(1)), found.group(2)) if known else None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +69,11 @@ class Found:
     unknown: list = dataclasses.field(default_factory=list)
 
     def add(self, entry, value):
-        if entry.refused:
+        if entry.read == "degree":
+            concept, value = value
+            if concept:
+                self.facts.setdefault(concept, []).append(value)
+        elif entry.refused:
             self.refused.append(entry.refused)
         elif entry.concept and (value is not None or entry.read == "constant"):
             self.facts.setdefault(entry.concept, []).append(value)
@@ -82,6 +92,9 @@ def gap_of(between):
 
 def tokens_of(text):
     text = re.sub(r"(?<![A-Za-z0-9.])(\d+) ?x ?(?=[A-Za-z])", r"\1 x ", text)  # 8xA100
+    text = re.sub(r"(?<=\d)x(?=\d)", " x ", re.sub(r"\bx(?=\d)", "x ", text))
+    text = re.sub(r"\b[a-z]\w{1,4}\.(?:\d*xlarge|metal)\b", " ", text)  # a machine (machines.py)
+    text = re.sub(r"=\s*-1\b", "=auto", text)
     text = re.sub(r"(?<=\d)[,_](?=\d{3})", "", text.replace("×", "x").replace("–", "-").replace("++", "plusplus"))
     found, end = [], 0
     for match in TOKEN.finditer(text):
@@ -145,7 +158,11 @@ def read_flag(entry, tokens, at, negated, table):
         at += 1  # "fp16": {"enabled": false}
     if at < len(tokens) and tokens[at].gap != "hard":
         word = tokens[at].plain
-        if tokens[at].gap == "assign" and word in TRUE | FALSE or word in {"on", "off", "enabled", "disabled", "true", "false"}:
+        if (
+            tokens[at].gap == "assign"
+            and word in TRUE | FALSE
+            or word in {"on", "off", "enabled", "disabled", "true", "false"}
+        ):
             return (word in TRUE) != negated, at + 1
     return value, at
 
@@ -159,11 +176,15 @@ def read_constant(entry, tokens, at, negated, table):
 def read_number(entry, tokens, at, negated, table):
     """A number behind its name, or behind another name: `reduce_bucket=allgather_bucket=2e8`."""
     del negated
-    while at < len(tokens) and tokens[at].plain in ("of", "is", "to", "size", "about", "x") and tokens[at].gap == "soft":
+    while (
+        at < len(tokens) and tokens[at].plain in ("of", "is", "to", "size", "about", "x") and tokens[at].gap == "soft"
+    ):
         at += 1
     if at < len(tokens) and tokens[at].number:
         end = at + 1
-        unit = tokens[end].plain if end < len(tokens) and tokens[end].gap == "soft" and tokens[end].plain in UNITS else ""
+        unit = (
+            tokens[end].plain if end < len(tokens) and tokens[end].gap == "soft" and tokens[end].plain in UNITS else ""
+        )
         return scaled(tokens[at], unit, entry.value), end + bool(unit)
     if at < len(tokens) and tokens[at].plain in AUTOMATIC:
         return None, at + 1
@@ -186,9 +207,19 @@ def read_choice(entry, tokens, at, negated, table):
             break
         for end in range(min(len(tokens), begin + 5), begin, -1):
             word = "".join(token.plain for token in tokens[begin:end])
+            if "#" in entry.value and word.isdigit():
+                return int(word), end
             if word in entry.value and all(token.gap == "soft" for token in tokens[begin + 1 : end]):
                 return entry.value[word], end
     return (None if assigned else alone), at
+
+
+def read_degree(entry, tokens, at, negated, table):
+    """A word that a number gives another meaning: "DP" and "DP=8". A number stands for itself."""
+    value, end = read_number(Entry("", "number", "count"), tokens, at, False, table)
+    if value is not None and tokens[at].gap != "hard":
+        return (entry.value[1], value), end
+    return (entry.concept, None if negated else entry.value[0]), at
 
 
 def read_skipped(entry, tokens, at, negated, table):
@@ -206,6 +237,7 @@ READERS = {
     "constant": read_constant,
     "number": read_number,
     "choice": read_choice,
+    "degree": read_degree,
     "skipped": read_skipped,
 }
 
@@ -218,14 +250,22 @@ def scan(text, table):
         if run is None:
             if tokens[at].plain in NEGATIONS:
                 negated = True
-            elif not (tokens[at].number and (silent or re.fullmatch("20[12][0-9]", tokens[at].plain))):
+            elif not (
+                CLASS_NAME.fullmatch(tokens[at].text)
+                or tokens[at].number
+                and (silent or re.fullmatch("20[12][0-9]", tokens[at].plain))
+            ):
                 found.unknown.append(tokens[at].text)
                 negated = False
             at += 1
             continue
         entry, end, numbers = run
         if numbers and entry.read == "number":
-            unit = tokens[end].plain if end < len(tokens) and tokens[end].gap == "soft" and tokens[end].plain in BYTES else ""
+            unit = (
+                tokens[end].plain
+                if end < len(tokens) and tokens[end].gap == "soft" and tokens[end].plain in BYTES
+                else ""
+            )
             value, end = scaled(numbers[-1], unit, entry.value), end + bool(unit)
         else:
             value, end = READERS[entry.read](entry, tokens, end, negated, table)

@@ -21,13 +21,14 @@ ENGLISH = silent(
     "custom", "automatic", "auto", "true", "false", "yes", "on", "off", "enabled", "enable", "disabled", "x", "vs", "against", "over", "than", "like",
     "also", "then", "when", "while", "between", "within", "inside", "across", "up", "down", "out", "off", "into", "one", "two", "three", "four", "eight",
     "first", "second", "last", "full", "whole", "total", "global", "local", "low", "high", "large", "small", "big", "end to end", "e2e", "throughput",
-    "latency", "sharded", "shard", "shards", "size", "number", "count", "policy", "type", "cores", "cpu", "cuda", "fast", "slow",
+    "latency", "sharded", "shards", "size", "number", "count", "policy", "type", "cores", "cpu", "cuda", "fast", "slow",
     "nccl ops", "operations", "s", "ms", "us", "GB", "MB", "tokens", "samples", "images", "sequences", "tensor", "tensors", "unit", "units", "buffer", "buffers",
     "blog config", "tutorial", "recipe", "example", "paper", "README", "docs", "release", "main", "master", "branch", "commit", "PR", "fork", "dev",
     "pull request", "head", "stable", "beta", "alpha", "experimental", "prototype", "init", "no change", "unchanged", "simulated", "ideal", "real", "fixed",
     "weak scaling", "strong scaling", "scaling", "scaled", "DGX", "HGX", "VM", "VMs", "cloud", "AWS", "GCP", "Azure", "OCI", "on-prem", "way", "half board",
     "correct", "written", "properly", "right", "wrong", "input", "inputs", "loader", "compression off", "no compression", "uncompressed",
-    "except", "minus", "plus", "max", "min", "maximum", "minimum", "most", "least", "more", "less", "fewer", "about", "approx", "approximately", "roughly",
+    "except", "minus", "plus", "max", "min", "equivalent", "w", "launch", "launched", "phase", "phase #", "wrapped", "transformer", "transformers", "backward", "forward", "backward pass",
+    "forward pass", "uniform", "ImageNet", "CIFAR-10", "CIFAR", "COCO", "WikiText", "SQuAD", "C4", "OpenWebText", "i.e", "e.g", "etc", "class", "layers", "blocks", "maximum", "minimum", "most", "least", "more", "less", "fewer", "about", "approx", "approximately", "roughly",
     "NVLink", "PCIe", "InfiniBand", "Ethernet", "TCP", "RDMA", "RoCE", "EFA", "NVSwitch", "IB", "GPUDirect", "GPUDirect RDMA", "NVLink bridge", "IPoIB",
     "optimization", "fsdp_config", "fsdp_plugin", "deepspeed_config", "ds_config", "plugins", "args", "kwargs", "self",
     "torch.nn.parallel", "nn.parallel", "torch.distributed.fsdp", "distributed.fsdp", "MixedPrecisionPolicy", "mp_policy", "mixed_precision_policy",
@@ -39,7 +40,7 @@ SIZES_OF_THE_JOB = silent(
     "FSDP#", "DP#", "DDP#", "dp#", "ZeRO DP#", "#-GPU", "#-node", "# GPUs per worker", "# GPU per worker", "GPUs per worker", "GPU per worker",
     "on one machine", "#x#", "#x", "# workers on one machine", "# GPUs per node", "# ranks per node", "FSDP #-way", "FSDP# #-way",
     "data_parallel_size", "world_size", "nproc_per_node", "num_processes", "num_machines", "nnodes", "data parallel size", "HSDP #x#", "#D",
-    "samples in memory", "# samples in memory", "#k samples in memory", "backward # ms", "forward # ms", "# cores", "# threads", "# CPU cores", "# TFLOPS", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    "samples in memory", "# samples in memory", "#k samples in memory", "backward # ms", "forward # ms", "# steps", "# iterations", "# epochs", "# iters", "# batches", "# runs", "# layer", "# warm-up steps", "# warmup steps", "# cores", "# threads", "# CPU cores", "# TFLOPS", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 )  # fmt: skip
 
 WITHOUT_EFFECT = silent_keys(
