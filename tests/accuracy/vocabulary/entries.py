@@ -3,8 +3,13 @@
 from vocabulary.scan import Entry, plain
 
 
+def words_of(spellings):
+    """Spellings, which stand in texts with commas between them."""
+    return [one.strip() for text in spellings for one in text.split(",")]
+
+
 def named(entry, spellings):
-    return {plain(spelling): entry for spelling in spellings}
+    return {plain(spelling): entry for spelling in words_of(spellings)}
 
 
 def flag(concept, *spellings):
@@ -19,7 +24,7 @@ def means(concept, value, *spellings):
 
 def cased(concept, value, *spellings):
     """As `means`, but only for one word written so: `DataParallel` is a class, and "data parallel" is not."""
-    return {spelling: Entry(concept, "constant", value) for spelling in spellings}
+    return {spelling: Entry(concept, "constant", value) for spelling in words_of(spellings)}
 
 
 def number(concept, kind, *spellings):

@@ -27,24 +27,28 @@ LISTED = joined(
 )  # fmt: skip
 
 STAND_INS = joined(
-    means("stand_in", "P100", "K80", "K40", "K40c", "K40m", "K20", "K20X", "M40", "M60", "P40", "P4", "GTX 1080 Ti", "1080 Ti", "1080Ti", "GTX 1080", "GTX1080Ti",
-          "TITAN X", "TITAN Xp", "TITAN X Pascal", "GTX TITAN X", "GTX 1070", "Pascal", "Maxwell", "Quadro P6000", "Quadro M6000"),
-    means("stand_in", "V100", "TITAN V", "GV100", "Quadro GV100", "Volta"),
-    means("stand_in", "TITANRTX", "Quadro RTX 6000", "Quadro RTX 8000", "RTX 8000", "RTX 6000", "RTX8000"),
-    means("stand_in", "RTX2080Ti", "RTX 2080", "RTX 2070", "RTX 2080 Super", "GTX 1660 Ti", "RTX 2060", "2080", "RTX 5000"),
-    means("stand_in", "RTX3090", "RTX 3090 Ti", "RTX 3080", "RTX 3080 Ti", "RTX 3070", "RTX 3060", "3080", "3090 Ti", "RTX3080"),
-    means("stand_in", "RTX4090", "RTX 4080", "RTX 4070", "RTX 4090D", "RTX 4070 Ti", "RTX 4060 Ti", "4080"),
-    means("stand_in", "A6000", "A4000", "RTX A4000", "RTX A4500"),
-    means("stand_in", "MI210", "MI100", "MI50"),
+    means("stand_in", "P100", """
+        K80, K40, K40c, K40m, K20, K20X, M40, M60, P40, P4, GTX 1080 Ti, 1080 Ti, 1080Ti, GTX 1080, GTX1080Ti, TITAN
+        X, TITAN Xp, TITAN X Pascal, GTX TITAN X, GTX 1070, Pascal, Maxwell, Quadro P6000, Quadro M6000"""),
+    means("stand_in", "V100", "TITAN V, GV100, Quadro GV100, Volta"),
+    means("stand_in", "TITANRTX", "Quadro RTX 6000, Quadro RTX 8000, RTX 8000, RTX 6000, RTX8000"),
+    means("stand_in", "RTX2080Ti", """
+        RTX 2080, RTX 2070, RTX 2080 Super, GTX 1660 Ti, RTX 2060, 2080, RTX 5000"""),
+    means("stand_in", "RTX3090", """
+        RTX 3090 Ti, RTX 3080, RTX 3080 Ti, RTX 3070, RTX 3060, 3080, 3090 Ti, RTX3080"""),
+    means("stand_in", "RTX4090", "RTX 4080, RTX 4070, RTX 4090D, RTX 4070 Ti, RTX 4060 Ti, 4080"),
+    means("stand_in", "A6000", "A4000, RTX A4000, RTX A4500"),
+    means("stand_in", "MI210", "MI100, MI50"),
 )  # fmt: skip
 
 GPU_WORDS = joined(
     LISTED,
     STAND_INS,
-    cased("form", "pcie", "PCIe", "PCIE", "PCI-E", "pcie"),
-    means("form", "sxm", "SXM", "SXM2", "SXM3", "SXM4", "SXM5", "HGX"),
-    refused("GPU not in `ddpsim list`", "TPU", "TPUv3", "TPUv4", "TPUv5e", "v3-8", "Gaudi", "Gaudi2", "HPU", "Ascend", "Ascend 910", "NPU", "Trainium", "trn1",
-            "Xeon", "CPU", "Cerebras", "IPU", "PVC", "Max 1550", "MLU", "Inferentia", "M1", "M2 Ultra", "MPS", "XPU", "DCU"),
+    cased("form", "pcie", "PCIe, PCIE, PCI-E, pcie"),
+    means("form", "sxm", "SXM, SXM2, SXM3, SXM4, SXM5, HGX"),
+    refused("GPU not in `ddpsim list`", """
+        TPU, TPUv3, TPUv4, TPUv5e, v3-8, Gaudi, Gaudi2, HPU, Ascend, Ascend 910, NPU, Trainium, trn1, Xeon, CPU,
+        Cerebras, IPU, PVC, Max 1550, MLU, Inferentia, M1, M2 Ultra, MPS, XPU, DCU"""),
 )  # fmt: skip
 
 # Products of one name with another form: their data sheets differ.

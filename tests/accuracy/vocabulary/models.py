@@ -157,20 +157,30 @@ TOKENS = {name: tokens for tokens, names in CATALOGUE.items() for name in names.
 WORDS = joined(
     *(means("model", name, *{plain(one): one for one in (name, *ALIASES.get(name, "").split(", ")) if one}.values()) for names in CATALOGUE.values() for name in names.split()),
     *(means("model", name, *(one for one in names.split(", ") if plain(one) != plain(name)), name) for name, (_, _, names) in OTHERS.items()),
-    means("kind", "gpt", "GPT", "GPT-2 like", "GPT-style", "GPT style", "GPT-3", "GPT-like", "GPT3", "transformer", "Megatron GPT", "GPT2-like", "GPT model", "T-NLG like", "GPT-3 style"),
-    means("kind", "llama", "LLM", "decoder", "dense", "language model", "Llama", "LLaMA-like", "Llama style", "Llama-style", "dense LLM", "Llama-like", "decoder-only",
-          "large language model", "LM", "dense decoder", "dense transformer"),
+    means("kind", "gpt", """
+        GPT, GPT-2 like, GPT-style, GPT style, GPT-3, GPT-like, GPT3, transformer, Megatron GPT, GPT2-like, GPT
+        model, T-NLG like, GPT-3 style"""),
+    means("kind", "llama", """
+        LLM, decoder, dense, language model, Llama, LLaMA-like, Llama style, Llama-style, dense LLM, Llama-like,
+        decoder-only, large language model, LM, dense decoder, dense transformer"""),
     number("layers", "count", "# layers"),
-    number("sequence", "tokens", "seq", "seq len", "sequence length", "# tokens", "s#", "max_seq_length", "seq#"),
-    refused("model changed", "modded", "removed", "dropped", "reduced", "pruned", "lm_head dropped", "truncated", "frozen", "with frozen encoder", "toy", "tiny"),
-    refused("parameters added or left out", "LoRA", "QLoRA", "adapter", "adapters", "PEFT", "DoRA"),
-    refused("model's dimensions not stated", "MoE", "mixture of experts", "Switch", "experts", "supernet", "VLA", "policy", "multimodal"),
-    silent("fine-tune", "finetune", "fine-tuning", "finetuning", "pretrain", "pre-train", "pretraining", "pre-training", "training", "ImageNet", "ImageNet-1k", "CIFAR-10", "CIFAR-100", "CIFAR", "SQuAD",
-           "MRPC", "GLUE", "WikiText", "wikitext-103", "OpenWebText", "C4", "COCO", "WMT", "WMT14", "WMT16", "hf", "chat", "instruct", "base", "uncased", "cased", "meta-llama", "huggingface", "HuggingFace",
-           "Hugging Face", "transformers", "torchvision", "timm", "model", "architecture", "Llama2 architecture", "SFT", "full", "CI benchmark", "benchmark", "synthetic", "synthetic data", "SWAG", "QNLI", "SST-2",
-           "class", "size", "parameters", "params", "the", "of", "for", "on", "with", "and", "a", "v1.5", "v1", "from scratch", "classification", "causal LM", "CLM", "MLM", "run_clm", "run_mlm", "run_glue", "phase 1",
-           "phase 2", "224px", "# px", "# pixels", "224", "bing_bert", "text", "random data", "dataset", "task", "alpaca", "dolly", "Shakespeare", "the Pile", "Pile", "small", "profile", "billion", "million", "UNet",
-           "diffusion", "v0.1", "v0.3", "Meta", "EleutherAI", "facebook", "google", "bigscience", "mosaicml", "Qwen", "mistralai", "microsoft", "NVIDIA", "DLRM-free", "example", "guide", "generation", "question answering"),
+    number("sequence", "tokens", "seq, seq len, sequence length, # tokens, s#, max_seq_length, seq#"),
+    refused("model changed", """
+        modded, removed, dropped, reduced, pruned, lm_head dropped, truncated, frozen, with frozen encoder, toy, tiny"""),
+    refused("parameters added or left out", "LoRA, QLoRA, adapter, adapters, PEFT, DoRA"),
+    refused("model's dimensions not stated", """
+        MoE, mixture of experts, Switch, experts, supernet, VLA, policy, multimodal"""),
+    silent("""
+        fine-tune, finetune, fine-tuning, finetuning, pretrain, pre-train, pretraining, pre-training, training,
+        ImageNet, ImageNet-1k, CIFAR-10, CIFAR-100, CIFAR, SQuAD, MRPC, GLUE, WikiText, wikitext-103, OpenWebText, C4,
+        COCO, WMT, WMT14, WMT16, hf, chat, instruct, base, uncased, cased, meta-llama, huggingface, HuggingFace,
+        Hugging Face, transformers, torchvision, timm, model, architecture, Llama2 architecture, SFT, full, CI
+        benchmark, benchmark, synthetic, synthetic data, SWAG, QNLI, SST-2, class, size, parameters, params, the, of,
+        for, on, with, and, a, v1.5, v1, from scratch, classification, causal LM, CLM, MLM, run_clm, run_mlm,
+        run_glue, phase 1, phase 2, 224px, # px, # pixels, 224, bing_bert, text, random data, dataset, task, alpaca,
+        dolly, Shakespeare, the Pile, Pile, small, profile, billion, million, UNet, diffusion, v0.1, v0.3, Meta,
+        EleutherAI, facebook, google, bigscience, mosaicml, Qwen, mistralai, microsoft, NVIDIA, DLRM-free, example,
+        guide, generation, question answering"""),
 )  # fmt: skip
 
 
