@@ -14,8 +14,8 @@ import dataclasses
 import re
 
 LONGEST = 8  # words of a run
-TRUE = {"true", "on", "enabled", "enable", "yes", "1"}
-FALSE = {"false", "off", "disabled", "disable", "0", "none", "null", "never"}
+TRUE = {"true", "on", "enabled", "enable", "yes", "1", "y"}
+FALSE = {"false", "off", "disabled", "disable", "0", "none", "null", "never", "no", "n"}
 AUTOMATIC = {"auto", "none", "null", "default"}
 NEGATIONS = {"no", "not", "non", "without", "wo", "disable", "disabled", "disabling"}
 SCALES = {"": 1, "k": 1e3, "m": 1e6, "mn": 1e6, "million": 1e6, "b": 1e9, "bn": 1e9, "billion": 1e9, "t": 1e12}
@@ -23,6 +23,7 @@ BYTES = {
     "b": 1, "bytes": 1, "byte": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12,
     "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40,
 }  # fmt: skip
+SHORTEST_SLIP = 7  # letters
 MOST = 1e15  # beyond it a number is none
 UNITS = SCALES.keys() | BYTES.keys()
 
@@ -30,7 +31,8 @@ TOKEN = re.compile(
     r"[A-Za-z][A-Za-z0-9]*\d\.\d+[A-Za-z]*|\d+(?:\.\d+)?(?:e[+-]?\d+)?[A-Za-z]*\d*[A-Za-z]*(?![A-Za-z0-9])|[A-Za-z0-9]+",
     re.IGNORECASE,
 )
-CLASS_NAME = re.compile(r"[A-Z][A-Za-z0-9]*(?:Layer|Block|Attention)")  # of a module
+# Names of classes, which say nothing by themselves.
+CLASS_NAME = re.compile(r"[A-Z][A-Za-z0-9]*(?:Layer|Block|Attention|State|Config|Plugin|Policy|Strategy|Dict|Averager)")
 NUMBER = re.compile(r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)([a-z]*)")
 ENDS_IN_NUMBER = re.compile(r"([a-z]+)(\d+)")
 
@@ -133,6 +135,34 @@ def run_at(tokens, begin, table):
     return None
 
 
+def slips(one, other):
+    """Whether two words differ by one letter: left out, added, another, or two exchanged."""
+    if abs(len(one) - len(other)) > 1 or one == other:
+        return one == other
+    begin = next((i for i, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
+    rest, its = one[begin:], other[begin:]
+    return rest[1:] == its[1:] or rest[1:] == its or rest == its[1:] or (rest[:2] == its[1::-1] and rest[2:] == its[2:])
+
+
+def misspelt(word, names):
+    """The only name that a long word may have been meant to be; None if there is none, or several."""
+    if len(word) < SHORTEST_SLIP or not word.isalpha():
+        return None
+    near = [name for name in names if abs(len(name) - len(word)) <= 1 and slips(word, name)]
+    return near[0] if len(near) == 1 else None
+
+
+def misspelt_run(tokens, begin, table):
+    """As run_at, for a setting with a value whose name has a typing error."""
+    for end in range(min(len(tokens), begin + LONGEST), begin, -1):
+        if any(token.gap != "soft" for token in tokens[begin + 1 : end]) or end == len(tokens) or tokens[end].gap != "assign":
+            continue
+        name = misspelt("".join(token.plain for token in tokens[begin:end]), table)
+        if name:
+            return table[name], end, []
+    return None
+
+
 def scaled(token, unit, kind):
     """The value of a number: of elements, of bytes in MiB, of tokens (k is 1024), or a plain one."""
     value, own = token.number
@@ -209,6 +239,8 @@ def read_choice(entry, tokens, at, negated, table):
             word = "".join(token.plain for token in tokens[begin:end])
             if "#" in entry.value and word.isdigit():
                 return int(word), end
+            if begin == at and assigned and word not in entry.value:
+                word = misspelt(word, entry.value) or word
             if word in entry.value and all(token.gap == "soft" for token in tokens[begin + 1 : end]):
                 return entry.value[word], end
     return (None if assigned else alone), at
@@ -223,11 +255,11 @@ def read_degree(entry, tokens, at, negated, table):
 
 
 def read_skipped(entry, tokens, at, negated, table):
-    """A setting without effect on a step, with its value."""
-    del negated, table
+    """A setting without effect on a step, with its value: one word, and those behind it that mean nothing by themselves."""
+    del negated
     if at < len(tokens) and (tokens[at].gap == "assign" or (tokens[at].gap == "soft" and tokens[at].number)):
         at += 1
-        while at < len(tokens) and tokens[at].gap == "soft":
+        while at < len(tokens) and tokens[at].gap == "soft" and run_at(tokens, at, table) is None:
             at += 1
     return entry.value, at
 
@@ -246,7 +278,7 @@ def scan(text, table):
     """The meaning of a text by a table of entries."""
     found, tokens, at, negated, silent = Found(), tokens_of(text), 0, False, False
     while at < len(tokens):
-        run = run_at(tokens, at, table)
+        run = run_at(tokens, at, table) or misspelt_run(tokens, at, table)
         if run is None:
             if tokens[at].plain in NEGATIONS:
                 negated = True
