@@ -8,10 +8,6 @@ from row_words import NotPredicted
 
 ONE_BUCKET_MB = 100000
 HALF = {"bf16": "bf16", "amp": "fp16"}
-# Of several names, the one that says most: "Horovod DDP" is Horovod's, "DDP + ZeRO-1" is ZeRO's.
-ORDER = ("parameter_server", "byteps", "slowmo", "local_sgd", "zero_redundancy", "zero", "fsdp2", "fsdp1", "fsdp", "megatron", "replicate", "horovod",
-         "bagua", "mirrored", "apex", "data_parallel", "dp", "compiled", "megatron_ddp", "naive", "ddp", "none")  # fmt: skip
-SHARDED_BY = {"torchtitan": "fsdp2", "torchtune": "fsdp2", "olmo_core": "fsdp2"}
 # DDP by another library: (bucket in MiB, whether buffers are broadcast). Horovod: HOROVOD_FUSION_THRESHOLD. Bagua:
 # BAGUA_DEFAULT_BUCKET_SIZE. TensorFlow's strategies pack all gradients (NcclAllReduce's num_packs=1). Apex: 1e7 elements.
 REDUCERS = {"horovod": 64, "bagua": 10, "mirrored": ONE_BUCKET_MB, "apex": 38.147}
@@ -22,68 +18,6 @@ ZERO3 = ("stage3_prefetch_bucket_size", "stage3_param_persistence_threshold", "s
 
 def written(value):
     return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def zero_name(words):
-    stage = words.get("stage")
-    if words.get("stages") or (stage is None and not words.get("offload_zero") and not words.get("plus_plus")):
-        raise NotPredicted("scheme not modelled: stage of ZeRO not stated")
-    stage = 3 if stage is None and words.get("plus_plus") else 2 if stage is None else stage
-    if stage == 0:
-        return "naive"
-    if stage not in (1, 2, 3):
-        raise NotPredicted(f"unknown word: stage {stage}")
-    return f"zero{stage}"
-
-
-def candidates(words):
-    """Names of schemes in the column that names any."""
-    for column in (words.scheme, words.settings, words.framework):
-        names = [name for name in column.facts.get("scheme", []) if name]
-        implied = [name for concept, name in IMPLIED if concept in column.facts]
-        if names or implied:  # "FSDP (like ZeRO-3)" is FSDP
-            return names + [name for name in implied if not any(one.startswith("fsdp") for one in names)]
-    return []
-
-
-IMPLIED = (
-    ("stage", "zero"),
-    ("stages", "zero"),
-    ("offload_zero", "zero"),
-    ("plus_plus", "zero"),
-    ("strategy", "fsdp"),
-    ("flat", "naive"),
-    ("comm_hook", "ddp"),
-)
-
-
-def scheme_of(words, nodes):
-    """A name of --scheme; or horovod, bagua, mirrored, apex, byteps or megatron_ddp, which become one with options."""
-    found = candidates(words)
-    name = next((one for one in ORDER if one in found), None)
-    if name is None:
-        raise NotPredicted("scheme not stated")
-    if name == "zero" and "fsdp1" in found:
-        name = "fsdp1"
-    if name in ("fsdp", "fsdp1", "fsdp2") and words.get("fsdp_version"):
-        name = words.get("fsdp_version")
-    if name == "fsdp":
-        name = next((SHARDED_BY[library] for library in SHARDED_BY if words.has("library", library)), "fsdp1")
-    if name == "dp":  # nn.DataParallel, which knows one node; elsewhere data parallelism
-        name = (
-            "ddp"
-            if nodes > 1 or any(words.has("library", one) for one in ("megatron", "deepspeed", "torchtitan", "jax"))
-            else "data_parallel"
-        )
-    if name == "zero":
-        name = zero_name(words)
-    if name in ("ddp", "naive") and words.get("flat"):
-        return "naive"
-    if name == "ddp" and (words.get("when") == "backward" or words.get("overlap") is False):
-        return "naive"
-    if name == "ddp" and words.get("compile"):
-        return "compiled"
-    return name
 
 
 def syncs_each_micro_batch(words, scheme):
@@ -111,6 +45,15 @@ def before_2_0(row, words):
     return torch.startswith(("1.", "0.")) if torch else (year_of(row) or 9999) <= 2022
 
 
+def group_of(words, job):
+    """Ranks that shard together, if the row states them or the replicas."""
+    group, replicas = words.get("group"), words.get("replicas")
+    group = job["per_node"] if group == "node" else group
+    if replicas and group and replicas * group != job["gpus"]:
+        raise NotPredicted("contradiction: replicas and shards are not all GPUs")
+    return group or (job["gpus"] // replicas if replicas else None)
+
+
 def fsdp_options(row, words, scheme, precision, job):
     """Options of FSDP: those that the row states, and those that its library passes otherwise."""
     options, half, strategy = {}, HALF.get(precision), words.get("strategy")
@@ -127,7 +70,7 @@ def fsdp_options(row, words, scheme, precision, job):
         options["reshard_after_forward"] = "false"
     elif isinstance(words.get("reshard"), int):
         options["reshard_after_forward"] = words.get("reshard")
-    group = words.get("group") or (job["gpus"] // words.get("replicas") if words.get("replicas") else None)
+    group = group_of(words, job)
     if scheme == "fsdp2" and (strategy or "").startswith("hybrid") and not group:
         group = job["per_node"]
     if group and 1 <= group < job["gpus"] and (scheme == "fsdp2" or (strategy or "").startswith("hybrid")):
@@ -138,8 +81,8 @@ def fsdp_options(row, words, scheme, precision, job):
         options["wrap"] = words.get("wrap")
     options |= library_options(row, words, scheme, half, options)
     for name in ("param_dtype", "reduce_dtype"):
-        if words.get(name):
-            options[name] = words.get(name)
+        if words.dtype(name):
+            options[name] = words.dtype(name)
     if scheme == "fsdp1":
         for name in ("backward_prefetch", "forward_prefetch", "limit_all_gathers", "use_orig_params"):
             if words.get(name) is not None:
@@ -148,6 +91,8 @@ def fsdp_options(row, words, scheme, precision, job):
         options["reshard_root"] = "true"
     if job["micro_batches"] > 1 and syncs_each_micro_batch(words, scheme):
         options["no_sync"] = "false"
+    if scheme == "fsdp2" and words.get("separate_groups"):
+        options["separate_groups"] = "true"
     return options | ({"cpu_offload": "true"} if words.get("offload") else {})
 
 
@@ -193,46 +138,86 @@ def zero_options(words, scheme, job):
     return options | {name: place for name, place in places.items() if place == "cpu"}
 
 
-def server_options(words, nodes, byteps):
-    """Options of a parameter server. Synchronous BytePS pushes and pulls parts of gradients, and torch steps."""
-    # In variable_mgr.py of tf_cnn_benchmarks, distributed_replicated assigns the copies of a variable in the same step.
-    # It does so as soon as every worker has applied its gradient of that variable, and does not wait for other
-    # variables.
-    if words.get("servers") == "host" or words.has("servers", "host"):  # a step's graph reads its variables
-        return {"servers": "host", "pull": "forward"}
-    if nodes == 1 and byteps:
-        raise NotPredicted("BytePS within one machine has no servers")
-    options, servers = {}, words.get("servers")
-    if words.get("mode") == "async":
-        options["mode"] = "async"
-    fewer = words.get("fewer_servers")
+def servers_of(words, nodes, byteps):
+    """The number of servers, if the row states it for this many nodes, and whether they stand on nodes of their own."""
+    servers, fewer, own = words.get("servers"), words.get("fewer_servers"), words.get("own_servers")
     if fewer:  # the number in brackets belongs to that size alone
         if nodes == fewer and not servers:
             raise NotPredicted("number of servers not stated")
         servers = servers if nodes == fewer else None
-    own = words.get("own_servers")
-    if own or servers:
-        options["servers"] = own or servers
-    if own or words.get("colocated") is False:
+    if byteps and not (own or servers or words.get("servers_as_workers")):
+        raise NotPredicted("number of servers not stated")
+    return own or servers, bool(own) or words.get("colocated") is False
+
+
+def server_options(words, nodes, name):
+    """Options of a parameter server. Synchronous BytePS pushes and pulls parts of gradients, and torch steps. MXNet's
+    store splits large arrays."""
+    # In variable_mgr.py of tf_cnn_benchmarks, distributed_replicated assigns the copies of a variable in the same step.
+    # It does so as soon as every worker has applied its gradient of that variable, and does not wait for other
+    # variables.
+    device, byteps = words.get("local_parameter_device"), name == "byteps" or words.has("scheme", "byteps")
+    if device == "gpu":
+        raise NotPredicted("not simulated: parameter server on GPUs")
+    if words.has("servers", "host") or (device == "cpu" and nodes == 1):  # a step's graph reads its variables
+        return {"servers": "host", "pull": "forward"}
+    if nodes == 1 and byteps:
+        raise NotPredicted("BytePS within one machine has no servers")
+    options, asynchronous = {}, words.get("mode") == "async" or name == "kvstore_async"
+    servers, apart = servers_of(words, nodes, byteps)
+    if asynchronous:
+        options["mode"] = "async"
+    if servers:
+        options["servers"] = servers
+    if apart:
         options["colocated"] = "false"
     if byteps:
-        options |= {"placement": "partitioned"} | ({} if words.get("mode") == "async" else {"update": "worker"})
-    elif words.get("placement"):
-        options["placement"] = words.get("placement")
+        options |= {"placement": "partitioned"} | ({} if asynchronous else {"update": "worker"})
+    elif name.startswith("kvstore"):
+        options["placement"] = "partitioned"
+    options |= {one: words.get(one) for one in ("placement", "update") if words.get(one)}
     if words.get("partition"):
-        options["partition_mb"] = written(words.get("partition") * 1.048576)
-    if words.get("pull") and "update" not in options:
+        options |= {"placement": "partitioned", "partition_mb": written(round(words.get("partition") * 1.048576, 3))}
+    if words.get("pull") and options.get("update") != "worker":
         options["pull"] = words.get("pull")
     return options
 
 
 def naive_options(words, name):
-    if name == "megatron_ddp" or words.get("stage") == 0:  # one buffer of gradients, reduced when backward has ended
-        return {"when": "backward", "flat": "true"}
+    if name == "megatron_ddp":
+        raise NotPredicted("not simulated: Megatron without its distributed optimizer")
     if words.get("flat"):
         return {"when": "backward", "flat": "true"}
     # tf_cnn_benchmarks all-reduces the gradient of each variable by itself, unless it is told to repack gradients.
     return {"when": words.get("when") or ("backward" if words.get("overlap") is False else "gradient")}
+
+
+def megatron_options(words, precision):
+    options = {"param_dtype": HALF[precision]} if precision in HALF else {}
+    both = words.get("overlap")
+    for one, usual in (("overlap_grad_reduce", both), ("overlap_param_gather", both), ("grad_reduce_in_fp32", None)):
+        value = words.get(one, usual)
+        if value is not None:
+            options[one] = written(value)
+    return options | ({"bucket_size": written(words.get("bucket_mb"))} if words.get("bucket_mb") else {})
+
+
+def replicate_options(words, precision, job):
+    half = HALF.get(precision)
+    options = {"wrap": words.get("wrap")} if words.get("wrap") not in (None, "blocks") else {}
+    if half:
+        options |= {"param_dtype": half} | ({"reduce_dtype": "fp32"} if words.has("library", "torchtitan") else {})
+    if (words.get("group") or 1) > 1 or (words.get("replicas") or job["gpus"]) != job["gpus"]:
+        raise NotPredicted("contradiction: replicas and shards are not all GPUs")
+    return options | {one: words.dtype(one) for one in ("param_dtype", "reduce_dtype") if words.dtype(one)}
+
+
+# Options that only need to be passed on.
+PASSED = {
+    "zero_redundancy": ("parameters_as_bucket_view", "overlap_with_ddp"),
+    "compiled": ("optimize_ddp",),
+    "slowmo": ("localsgd_frequency", "slowmo_frequency", "slowmo_memory_efficient", "slowmo_num_shards"),
+}
 
 
 def scheme_options(row, words, name, precision, job):
@@ -241,46 +226,26 @@ def scheme_options(row, words, name, precision, job):
         return name, fsdp_options(row, words, name, precision, job)
     if name in ("zero1", "zero2", "zero3"):
         return name, zero_options(words, name, job)
-    if name in ("parameter_server", "byteps"):
-        return "parameter_server", server_options(
-            words, job["nodes"], name == "byteps" or words.has("scheme", "byteps")
-        )
+    if name in ("parameter_server", "byteps", "kvstore", "kvstore_async"):
+        return "parameter_server", server_options(words, job["nodes"], name)
     if name in ("naive", "megatron_ddp"):
         return "naive", naive_options(words, name)
     if name == "megatron":
-        flags = {
-            one: written(words.get(one))
-            for one in ("overlap_grad_reduce", "overlap_param_gather", "grad_reduce_in_fp32")
-            if words.get(one) is not None
-        }
-        half = {"param_dtype": "bf16"} if precision == "bf16" else {}
-        if words.get("overlap") is not None:
-            flags = {
-                "overlap_grad_reduce": written(words.get("overlap")),
-                "overlap_param_gather": written(words.get("overlap")),
-            } | flags
-        return name, half | flags | ({"bucket_size": written(words.get("bucket_mb"))} if words.get("bucket_mb") else {})
+        return name, megatron_options(words, precision)
     if name == "replicate":
-        half = HALF.get(precision)
-        types = (
-            {"param_dtype": half, "reduce_dtype": "fp32"}
-            if half and words.has("library", "torchtitan")
-            else {"param_dtype": half}
-            if half
-            else {}
-        )
-        return name, types | {one: words.get(one) for one in ("param_dtype", "reduce_dtype") if words.get(one)}
-    if name == "zero_redundancy":
-        return name, {
-            one: written(words.get(one)) for one in ("parameters_as_bucket_view", "overlap_with_ddp") if words.get(one)
-        }
-    if name == "compiled":
-        return name, {"optimize_ddp": words.get("optimize_ddp")} if words.get("optimize_ddp") else {}
+        return name, replicate_options(words, precision, job)
     if name == "local_sgd":
-        return name, {"period": words.get("period")} if words.get("period") else {}
-    if name == "slowmo":
-        return name, {one: words.get(one) for one in ("localsgd_frequency", "slowmo_frequency") if words.get(one)}
+        period = {"period": words.get("period")} if words.get("period") else {}
+        return name, {"hierarchy": words.hierarchy} if words.hierarchy else period
+    if name in PASSED:
+        return name, {one: written(words.get(one)) for one in PASSED[name] if words.get(one) is not None}
     return "ddp" if name in REDUCERS else name, {}
+
+
+HOOK_OPTIONS = {
+    "powersgd": (("powersgd_rank", "--matrix-approximation-rank"), ("min_compression_rate", "--min-compression-rate")),
+    "post_localSGD": (("period", "--local-sgd-period"), ("local_sgd_gradients", "--local-sgd-gradients")),
+}
 
 
 def ddp_options(words, name):
@@ -298,10 +263,12 @@ def ddp_options(words, name):
         options += ["--first-bucket-mb", written(float(words.get("first_bucket_mb")))]
     if name in REDUCERS or words.get("broadcast_buffers") is False:
         options.append("--no-broadcast-buffers")
-    if words.get("comm_hook"):
-        options += ["--comm-hook", words.get("comm_hook")]
-    if words.get("powersgd_rank") and words.get("comm_hook") == "powersgd":
-        options += ["--matrix-approximation-rank", str(words.get("powersgd_rank"))]
+    hook = words.get("comm_hook")
+    if hook and hook != "none":
+        options += ["--comm-hook", hook]
+    for concept, switch in HOOK_OPTIONS.get(hook, ()):
+        if words.get(concept):
+            options += [switch, str(words.get(concept))]
     for concept, switch in (
         ("bucket_view", "--gradient-as-bucket-view"),
         ("static_graph", "--static-graph"),

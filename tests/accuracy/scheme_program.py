@@ -81,11 +81,12 @@ class Predictor:
         too, but FSDP keeps them in fp32; `keeps_fp32` says that this matters.
         """
         name = job.model
-        if name in CONFIGS:
-            name = os.path.join(self.folder, job.model + ".json")
+        config = json.dumps(CONFIGS[name]) if name in CONFIGS else name if name.startswith("{") else None
+        if config:
+            name = os.path.join(self.folder, hashlib.sha256(config.encode()).hexdigest()[:16] + ".json")
             if not os.path.exists(name):
                 with open(name, "w", encoding="utf-8") as file:
-                    json.dump(CONFIGS[job.model], file)
+                    file.write(config)
         parts = (
             [f"b{job.batch}"]
             + ([f"s{job.sequence}"] if job.sequence else [])

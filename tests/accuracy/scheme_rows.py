@@ -7,20 +7,10 @@ of a row, never its result or identity: row_words.py reads the words, scheme_opt
 import dataclasses
 import re
 
-from row_words import (
-    BRIDGE,
-    NVLINK,
-    PCIE,
-    PORT_EACH,
-    STAND_IN,
-    Machine,
-    NotPredicted,
-    Words,
-    batches,
-    model_stated,
-    precision_of,
-)
-from scheme_options import options_of, scheme_of, scheme_options, syncs_each_micro_batch
+from row_machines import BRIDGE, NVLINK, PCIE, PORT_EACH, STAND_IN, Machine
+from row_words import NotPredicted, Words, batches, model_stated, precision_of
+from scheme_names import check_families, scheme_of
+from scheme_options import options_of, scheme_options, syncs_each_micro_batch
 from vocabulary.gpus import BRIDGES
 
 # Rows with these flags do not measure a step, or their figure is no measurement: they have a job and are not judged.
@@ -144,6 +134,7 @@ def job_of(row, baseline=False):
     nodes = machine.nodes_of(gpus)
     batch, micro_batches = batches(row, words, gpus)
     name = scheme_of(words, machine.nodes)
+    check_families(words, name)
     precision = precision_of(words, machine.gpu, bool(model.tokens), assumed)
     full = "bf16" if precision == "bf16-true" else precision
     sizes = {"nodes": nodes, "per_node": machine.per_node, "gpus": gpus, "micro_batches": micro_batches}

@@ -21,7 +21,7 @@ LISTED = joined(
             "RTX6000Ada": ("RTX 6000 Ada", "6000 Ada", "RTX 6000 Ada Generation"), "A6000": ("RTX A6000", "Quadro A6000"), "A5000": ("RTX A5000",),
             "TITANRTX": ("TITAN RTX",), "RTX3090": ("RTX 3090", "3090", "GeForce RTX 3090"), "RTX2080Ti": ("RTX 2080 Ti", "2080 Ti", "2080Ti", "GeForce RTX 2080 Ti"),
             "RTXPRO6000-WORKSTATION": ("RTX PRO 6000", "RTX PRO 6000 Blackwell"), "MI355X": (), "MI325X": (), "MI300X": (), "MI300A": (),
-            "MI250X": ("MI250", "MI250X GCD"), "MI210": (),
+            "MI250X": ("MI250X GCD",), "MI210": (),
         }.items()
     )
 )  # fmt: skip
@@ -38,7 +38,7 @@ STAND_INS = joined(
         RTX 3090 Ti, RTX 3080, RTX 3080 Ti, RTX 3070, RTX 3060, 3080, 3090 Ti, RTX3080"""),
     means("stand_in", "RTX4090", "RTX 4080, RTX 4070, RTX 4090D, RTX 4070 Ti, RTX 4060 Ti, 4080"),
     means("stand_in", "A6000", "A4000, RTX A4000, RTX A4500"),
-    means("stand_in", "MI210", "MI100, MI50"),
+    means("stand_in", "MI210", "MI250, MI100, MI50"),
 )  # fmt: skip
 
 GPU_WORDS = joined(

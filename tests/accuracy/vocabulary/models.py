@@ -4,6 +4,7 @@ A model that only states its size ("7B", "1.3B GPT") has the dimensions of the p
 of the usual proportions. A changed model ("20 layers", LoRA) is another one and is refused."""
 
 import dataclasses
+import json
 import re
 
 from vocabulary.entries import joined, means, number, refused, silent
@@ -171,7 +172,7 @@ WORDS = joined(
     refused("model's dimensions not stated", """
         MoE, mixture of experts, Switch, experts, supernet, VLA, policy, multimodal"""),
     silent("""
-        fine-tune, finetune, fine-tuning, finetuning, pretrain, pre-train, pretraining, pre-training, training,
+        Megatron, DeepSpeed, fine-tune, finetune, fine-tuning, finetuning, pretrain, pre-train, pretraining, pre-training, training,
         ImageNet, ImageNet-1k, CIFAR-10, CIFAR-100, CIFAR, SQuAD, MRPC, GLUE, WikiText, wikitext-103, OpenWebText, C4,
         COCO, WMT, WMT14, WMT16, hf, chat, instruct, base, uncased, cased, meta-llama, huggingface, HuggingFace,
         Hugging Face, transformers, torchvision, timm, model, architecture, Llama2 architecture, SFT, full, CI
@@ -213,9 +214,35 @@ def sized(kind, billions, layers=None):
     )
 
 
-def model_of(text, millions=""):
+DIMENSIONS = joined(
+    number("layers", "count", "n_layer, num_layers, num_hidden_layers, # layers, layers"),
+    number("hidden", "count", "hidden, n_embd, hidden_size, d_model, hidden size, # hidden, dim"),
+    number("heads", "count", "heads, n_head, num_heads, num_attention_heads, # heads, attention heads"),
+    number("kv_heads", "count", "kv_heads, num_key_value_heads, # kv heads, kv heads"),
+    number("ffn", "count", "ffn, intermediate_size, d_ff, ffn_hidden_size, ffn size"),
+    number("vocab", "count", "vocab, vocab_size, vocabulary, padded_vocab_size"),
+)
+
+
+def by_dimensions(text):
+    """The model whose layers and width a text states: a GPT-2, or by default a Llama."""
+    stated = {name: values[0] for name, values in scan(text, DIMENSIONS).facts.items()}
+    if not {"layers", "hidden"} <= stated.keys() or max(stated.values()) > 10**6:
+        return None
+    heads = stated.get("heads") or max(1, stated["hidden"] // 128)
+    if re.search("GPT", text):
+        config = json.dumps(gpt(stated["layers"], stated["hidden"], heads, stated.get("vocab", 50257)))
+        return Model("GPT of stated dimensions", 1024, config)
+    words = ",".join(f"{name}={stated[name]}" for name in ("layers", "hidden", "heads", "kv_heads", "ffn", "vocab") if name in stated)
+    return Model("Llama of stated dimensions", 2048, "llama:" + words)
+
+
+def model_of(text, millions="", remarks=""):
     """The model that a text names, the tokens it states, and a reason instead of a model if there is none."""
     found = scan(text, WORDS)
+    described = by_dimensions(f"{text} ; {remarks}")
+    if described and not found.facts.get("model"):
+        return described, next(iter(found.facts.get("sequence", [])), None), None
     stated = next(iter(found.facts.get("sequence", [])), None)
     if found.refused:
         return None, stated, found.refused[0]

@@ -13,24 +13,25 @@ KINDS = (
     ("roce", r"roce"),
     ("efa", r"\befa\b"),
     ("slingshot", r"slingshot"),
-    (
-        "tcp",
-        r"ethernet|gige\b|\d+ ?gb?e\b|gigabit|ipoib|\bvpc\b|\baws p[23]\.|\bena\b|socket|slowest link|lowest link|gvnic",
-    ),
+    ("tcp", r"ethernet|gige\b|\d+ ?gb?e\b|gigabit|ipoib|\bvpc\b|\baws p[23]\.|\bena\b|socket|slowest link|lowest link|gvnic"),
+    ("ib", r"infiniband|\bib\b|[hnefqx]dr\d*\b|rdma|mellanox|connectx|\bcx-?\d"),
 )
-ONE = {"one": "1", "two": "2", "four": "4", "eight": "8", "single": "1", "dual": "2", "a": "1"}
+ONE = {"one": "1", "two": "2", "three": "3", "four": "4", "six": "6", "eight": "8", "single": "1", "dual": "2"}
 RATE = r"(\d+(?:\.\d+)?)(?:-\d+(?:\.\d+)?)? ?(?:(G|T)(?:b|bit|bits)?(?:/s|ps|E\b)|(G)b\b|(G)(?=[ ,;)]|$)(?! ?B))"
 BYTES = r"(\d+(?:\.\d+)?) ?GB(?:/s|ps)"
-TIMES = r"(\d+|one|two|four|eight|single|dual) ?(?:x|×|\*)? ?"
-PORTS = r"(\d+|one|two|four|eight|single|dual) (?:NIC|port|HCA|adapter|rail)s?\b"
+COUNT = r"(\d+|one|two|three|four|six|eight|single|dual)"
+PORTS = COUNT + r" (?:[\w-]+ ){0,2}(?:NIC|port|HCA|adapter|rail|card)s?\b"
+AFTER = r"(?<!\w)[x×] ?(\d+)\b"  # "HDR x8"
+SHORT = r"(\d+) ?[x×] ?(\d{2,3})(?![\w.])"  # "NDR 8x400"
 PER_GPU = r"\bper[- ]GPU|/ ?GPU|for each GPU|a GPU\b|each GPU"
 
 
 def kind_of(text):
+    """ib, roce, efa, slingshot or tcp; "" if the text names none."""
     lower = text.lower()
     if "infiniband" in lower and "tcp" not in lower and "ipoib" not in lower and "disabled" not in lower:
         return "ib"
-    return next((kind for kind, pattern in KINDS if re.search(pattern, lower)), "ib")
+    return next((kind for kind, pattern in KINDS if re.search(pattern, lower)), "")
 
 
 def between(text):
@@ -43,7 +44,9 @@ def between(text):
 def ports_of(text, per_node):
     """Ports of a node, the rate of each and the kind; None if the text has no rate."""
     part, kind = between(text), kind_of(text)
-    rate = re.search(RATE, part)
+    rate, short = re.search(RATE, part), re.search(SHORT, part)
+    if short and not rate:
+        return f"{short.group(1)}x{short.group(2)}Gbps:{kind}"
     if rate:
         whole = float(rate.group(1)) * (1000 if rate.group(2) == "T" else 1)
     else:
@@ -60,13 +63,22 @@ def ports_of(text, per_node):
             whole, rate = float(in_bytes.group(1)) * 8, in_bytes
         else:
             return None
-    times = re.search(TIMES + "$", part[: rate.start()], re.IGNORECASE) or re.search(PORTS, part, re.IGNORECASE)
-    per_gpu = re.search(PER_GPU, part, re.IGNORECASE)
-    if per_gpu:
+    if re.search(PER_GPU, part, re.IGNORECASE):
         return f"{per_node}x{whole:g}Gbps:{kind}"
-    if times:
-        count = ONE.get(times.group(1).lower(), times.group(1))
+    count = counted(part, rate)
+    if count:
         return f"{count}x{whole:g}Gbps:{kind}"
     if whole >= 800 and per_node > 1:  # the rate of all ports of a node, such as 1600 Gb/s: each GPU has one
         return f"{per_node}x{whole / per_node:g}Gbps:{kind}"
     return f"1x{whole:g}Gbps:{kind}"
+
+
+def counted(part, rate):
+    """The number of ports: in front of the rate, of a generation, or of a word for ports, or behind a generation."""
+    names = "|".join(sorted(map(re.escape, GENERATIONS), key=len, reverse=True))
+    generation = re.search(rf"(?<![A-Za-z0-9])(?:{names})(?![A-Za-z0-9])", part, re.IGNORECASE)
+    found = re.search(COUNT + r" ?(?:x|×|\*) ?$|" + COUNT + r" $", part[: rate.start()], re.IGNORECASE)
+    found = found or (generation and re.search(r"(?<![\d.])" + COUNT + r" ?(?:x|×|\*)? ?$", part[: generation.start()], re.IGNORECASE))
+    found = found or re.search(PORTS, part, re.IGNORECASE) or re.search(AFTER, part)
+    text = next((group for group in found.groups() if group), None) if found else None
+    return ONE.get(text.lower(), text) if text else None

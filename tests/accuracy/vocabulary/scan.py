@@ -93,11 +93,12 @@ def gap_of(between):
 
 
 def tokens_of(text):
+    text = text.replace("×", "x").replace("–", "-").replace("++", "plusplus")
     text = re.sub(r"(?<![A-Za-z0-9.])(\d+) ?x ?(?=[A-Za-z])", r"\1 x ", text)  # 8xA100
     text = re.sub(r"(?<=\d)x(?=\d)", " x ", re.sub(r"\bx(?=\d)", "x ", text))
     text = re.sub(r"\b[a-z]\w{1,4}\.(?:\d*xlarge|metal)\b", " ", text)  # a machine (machines.py)
     text = re.sub(r"=\s*-1\b", "=auto", text)
-    text = re.sub(r"(?<=\d)[,_](?=\d{3})", "", text.replace("×", "x").replace("–", "-").replace("++", "plusplus"))
+    text = re.sub(r"(?<=\d)[,_](?=\d{3})", "", text)
     found, end = [], 0
     for match in TOKEN.finditer(text):
         gap = gap_of(text[end : match.start()]) if found else "hard"
@@ -152,15 +153,15 @@ def misspelt(word, names):
     return near[0] if len(near) == 1 else None
 
 
-def misspelt_run(tokens, begin, table):
-    """As run_at, for a setting with a value whose name has a typing error."""
-    for end in range(min(len(tokens), begin + LONGEST), begin, -1):
-        if any(token.gap != "soft" for token in tokens[begin + 1 : end]) or end == len(tokens) or tokens[end].gap != "assign":
-            continue
+def meaning_at(tokens, begin, table):
+    """As run_at; but the name of a setting with a value is one word, and may have a typing error."""
+    run, end = run_at(tokens, begin, table), begin + 1
+    while end < len(tokens) and tokens[end].gap == "soft":
+        end += 1
+    if end < len(tokens) and tokens[end].gap == "assign" and end - begin <= LONGEST and (run is None or run[1] < end):
         name = misspelt("".join(token.plain for token in tokens[begin:end]), table)
-        if name:
-            return table[name], end, []
-    return None
+        return (table[name], end, []) if name else run
+    return run
 
 
 def scaled(token, unit, kind):
@@ -170,6 +171,8 @@ def scaled(token, unit, kind):
     if kind == "version":
         return token.text
     if kind == "sized" and unit not in BYTES:
+        return None
+    if kind == "elements" and unit in BYTES and unit not in SCALES:
         return None
     if kind in ("mib", "sized"):
         return value * BYTES.get(unit, 2**20) / 2**20 if unit not in ("mb", "m") else value
@@ -278,7 +281,7 @@ def scan(text, table):
     """The meaning of a text by a table of entries."""
     found, tokens, at, negated, silent = Found(), tokens_of(text), 0, False, False
     while at < len(tokens):
-        run = run_at(tokens, at, table) or misspelt_run(tokens, at, table)
+        run = meaning_at(tokens, at, table)
         if run is None:
             if tokens[at].plain in NEGATIONS:
                 negated = True
