@@ -38,7 +38,7 @@ class Machine:
     def size(self):
         row = self.row
         nodes, per_node, gpus = (whole(row.get(name)) for name in ("nodes", "gpus_per_node", "n_gpus"))
-        gpus = gpus or (nodes * per_node if nodes and per_node else per_node)
+        gpus = gpus or (nodes * per_node if nodes and per_node else None)
         if not gpus or gpus > MOST_GPUS:
             raise NotPredicted("number of GPUs not stated")
         if not per_node or "gpn-assumed" in (row.get("flags") or ""):
@@ -105,15 +105,15 @@ class Machine:
     def ports(self):
         """The network between nodes."""
         stated, machine = ports_of(self.network, self.per_node), self.machine[3] if self.machine else ""
-        if stated and machine and not kind_of(self.network):
-            stated = re.sub(r":\w*$", machine[machine.rindex(":") :], stated)
+        if stated and not kind_of(self.network):  # the machine's, or one that the remarks name
+            kind = machine.rpartition(":")[2] or kind_of(self.row.get("notes") or "") or "ib"
+            stated = re.sub(r":\w*$", ":" + kind, stated)
         stated = stated or machine
         if not stated and kind_of(self.network) != "tcp" and self.model in PORTS and "PCIE" not in self.gpu and self.per_node == 8:
             self.assumed.append(PORT_EACH)
             stated = f"{self.per_node}x{PORTS[self.model]}Gbps:ib"
         if not stated:
             raise NotPredicted("network between nodes not stated")
-        stated = stated if not stated.endswith(":") else stated + "ib"
         return re.sub(r":\w+$", ":tcp", stated) if self.words.get("ib_disabled") else stated
 
     def line(self):

@@ -14,7 +14,7 @@ DIMENSIONS, SEQUENCE = "dimensions, by the stated size", "sequence length, as th
 COLUMNS = ("scheme", "scheme_settings", "precision", "framework", "per_gpu_batch", "notes")
 # What remarks may state if no column does. Remarks are prose: other words in them may be about something else.
 NOTED = {"sequence", "micro_batch", "global_batch", "accumulate", "checkpointing", "checkpointed_blocks", "param_dtype", "reduce_dtype", "dtypes", "torch",
-         "wrap", "min_num_params", "colocated", "own_servers", "servers", "optimizer", "attention", "syncs_each", "when", "tensor", "pipeline", "context",
+         "wrap", "min_num_params", "colocated", "own_servers", "servers", "optimizer", "attention", "syncs_each", "when", "pull", "tensor", "pipeline", "context",
          "expert", "period", "comm_hook", "fused_optimizer", "overlap_grad_reduce", "overlap_param_gather", "single_process", "group"}  # fmt: skip
 # Reasons that count wherever they are named.
 NOTED_REASONS = ("parameters added or left out", "weights or products of 4 or 8 bits", "activations on the host", "compression without an option", "offload to NVMe")
@@ -37,9 +37,11 @@ class Words:
         self.row = row
         texts = {name: row.get(name) or "" for name in COLUMNS}
         self.hierarchy, texts["scheme_settings"] = hierarchy_of(texts["scheme_settings"])
+        mesh, texts["scheme_settings"] = mesh_of(texts["scheme_settings"])
         read = {name: scan(text, WORDS) for name, text in texts.items()}
         self.settings, self.scheme, self.precision = read["scheme_settings"], read["scheme"], read["precision"]
         self.framework, self.batch, self.notes = read["framework"], read["per_gpu_batch"], read["notes"]
+        self.settings.facts |= mesh
         self.columns = (self.settings, self.scheme, self.precision, self.framework, self.batch)
 
     def get(self, concept, usual=None):
@@ -96,6 +98,14 @@ def hierarchy_of(text):
     return "+".join(f"{period}:{group}" for period, group in pairs), re.sub(spoken, "", text)
 
 
+def mesh_of(text):
+    """Replicas and shards of a two-dimensional device mesh, and the text without them."""
+    found = re.search(r"init_device_mesh\([^(]*\((\d+), ?(\d+)\)[^(]*\(\W*(?:dp_)?replicate\W+(?:dp_)?shard\W*\)\)", text)
+    if not found:
+        return {}, text
+    return {"replicas": [int(found.group(1))], "group": [int(found.group(2))]}, text.replace(found.group(0), "")
+
+
 def whole(text):
     """The number in a column, or None."""
     found = re.fullmatch(r"\s*(\d{1,12})(?:\.0+)?\s*", text or "")
@@ -111,9 +121,9 @@ def model_stated(row, assumed, words):
         assumed.append(DIMENSIONS)
     if not model.tokens:
         return model, None
-    by_batch = re.search(r"\d+ ?[a-z]* x (\d+)", row.get("per_gpu_batch") or "")
+    by_batch = re.search(r"\d+ ?[a-z]* x (\d+)(?! accumulation)", row.get("per_gpu_batch") or "")
     alone = re.match(r"\s*(\d+)(?=[,;]|\s*$)", row.get("notes") or "")  # "4096, full AC"
-    stated = words.get("sequence") or tokens or (int(by_batch.group(1)) if by_batch else None)
+    stated = (int(by_batch.group(1)) if by_batch else None) or words.get("sequence") or tokens
     stated = stated or (int(alone.group(1)) if alone and alone.group(1) in LENGTHS else None)
     if not stated:
         assumed.append(SEQUENCE)
@@ -135,6 +145,8 @@ def batches(row, words, gpus):
         micro = everything // (gpus * (micro_batches or 1))
     if not micro or micro > 10**6:
         raise NotPredicted("batch not stated")
+    if micro_batches and words.has("library", "nanogpt") and micro_batches % gpus == 0:
+        micro_batches //= gpus  # its train.py shares gradient_accumulation_steps out among ranks
     if micro_batches is None and everything and everything % (micro * gpus) == 0:
         micro_batches = everything // (micro * gpus)
     return int(micro), int(micro_batches or 1)

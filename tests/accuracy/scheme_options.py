@@ -177,7 +177,7 @@ def server_options(words, nodes, name):
         options["placement"] = "partitioned"
     options |= {one: words.get(one) for one in ("placement", "update") if words.get(one)}
     if words.get("partition"):
-        options |= {"placement": "partitioned", "partition_mb": written(round(words.get("partition") * 1.048576, 3))}
+        options |= {"placement": "partitioned", "partition_mb": written(words.get("partition"))}
     if words.get("pull") and options.get("update") != "worker":
         options["pull"] = words.get("pull")
     return options

@@ -77,9 +77,9 @@ NVLINKS = {"V100": "6x25GBps", "P100": "4x20GBps"}
 # Sold separately, for a pair.
 BRIDGES = {"TITANRTX": "nvlink:2x25GBps", "RTX2080Ti": "nvlink:2x25GBps", "RTX3090": "nvlink:4x14GBps", "A6000": "nvlink:4x14GBps", "A40": "nvlink:4x14GBps",
            "A5000": "nvlink:4x14GBps"}  # fmt: skip
-# The port that a GPU of each generation has in its maker's nodes (DGX-2, DGX A100, DGX H100 and B200), in Gb/s.
-PORTS = {"V100": 50, "A100": 200, "A800": 200, "H100": 400, "H800": 400, "H200": 400, "H20": 400, "B200": 400, "B300": 800, "GB200": 400, "GB300": 800,
-         "GH200": 200, "MI300X": 400, "MI325X": 400, "MI355X": 400, "MI250X": 100}  # fmt: skip
+# The port that a GPU of each generation has in its maker's nodes of eight (DGX A100, DGX H100 and B200), in Gb/s.
+PORTS = {"A100": 200, "A800": 200, "H100": 400, "H800": 400, "H200": 400, "H20": 400, "B200": 400, "B300": 800, "GB200": 400, "GB300": 800,
+         "GH200": 200, "MI300X": 400, "MI325X": 400, "MI355X": 400}  # fmt: skip
 
 
 def gpu_of(text):

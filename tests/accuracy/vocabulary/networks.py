@@ -17,7 +17,7 @@ KINDS = (
     ("ib", r"infiniband|\bib\b|[hnefqx]dr\d*\b|rdma|mellanox|connectx|\bcx-?\d"),
 )
 ONE = {"one": "1", "two": "2", "three": "3", "four": "4", "six": "6", "eight": "8", "single": "1", "dual": "2"}
-RATE = r"(\d+(?:\.\d+)?)(?:-\d+(?:\.\d+)?)? ?(?:(G|T)(?:b|bit|bits)?(?:/s|ps|E\b)|(G)b\b|(G)(?=[ ,;)]|$)(?! ?B))"
+RATE = r"(\d+(?:\.\d+)?)(?:-\d+(?:\.\d+)?)? ?(?:(G|T)(?:b|bit|bits)?(?:/s|ps|E\b)|(G)b(?:it)?\b|(G)(?=[ ,;)]|$)(?! ?B))"
 BYTES = r"(\d+(?:\.\d+)?) ?GB(?:/s|ps)"
 COUNT = r"(\d+|one|two|three|four|six|eight|single|dual)"
 PORTS = COUNT + r" (?:[\w-]+ ){0,2}(?:NIC|port|HCA|adapter|rail|card)s?\b"

@@ -154,11 +154,12 @@ def misspelt(word, names):
 
 
 def meaning_at(tokens, begin, table):
-    """As run_at; but the name of a setting with a value is one word, and may have a typing error."""
+    """As run_at; but the name of a setting in front of its value, and a value, are one word and may have a typing error."""
     run, end = run_at(tokens, begin, table), begin + 1
     while end < len(tokens) and tokens[end].gap == "soft":
         end += 1
-    if end < len(tokens) and tokens[end].gap == "assign" and end - begin <= LONGEST and (run is None or run[1] < end):
+    key = end < len(tokens) and tokens[end].gap == "assign"
+    if (key or tokens[begin].gap == "assign") and end - begin <= LONGEST and (run is None or run[1] < end):
         name = misspelt("".join(token.plain for token in tokens[begin:end]), table)
         return (table[name], end, []) if name else run
     return run
@@ -176,6 +177,8 @@ def scaled(token, unit, kind):
         return None
     if kind in ("mib", "sized"):
         return value * BYTES.get(unit, 2**20) / 2**20 if unit not in ("mb", "m") else value
+    if kind == "mb":  # 1e6 bytes; a large number without a unit is one of bytes
+        return value * BYTES.get(unit, 1e6 if value < 1e5 else 1) / 1e6
     if kind == "bytes":
         return value * BYTES.get(unit, 1) / 2**20
     if kind == "tokens":
@@ -185,19 +188,15 @@ def scaled(token, unit, kind):
 
 def read_flag(entry, tokens, at, negated, table):
     """A switch: on, unless it says off or stands behind "no"."""
-    del table
-    value = not negated
+    del entry
     if at + 1 < len(tokens) and tokens[at].plain in ("enabled", "enable") and tokens[at + 1].gap == "assign":
         at += 1  # "fp16": {"enabled": false}
     if at < len(tokens) and tokens[at].gap != "hard":
-        word = tokens[at].plain
-        if (
-            tokens[at].gap == "assign"
-            and word in TRUE | FALSE
-            or word in {"on", "off", "enabled", "disabled", "true", "false"}
-        ):
+        word, run = tokens[at].plain, run_at(tokens, at, table)
+        spoken = word in ("on", "off", "enabled", "disabled", "true", "false")
+        if spoken or (tokens[at].gap == "assign" and word in TRUE | FALSE and not (run and run[1] > at + 1)):
             return (word in TRUE) != negated, at + 1
-    return value, at
+    return not negated, at
 
 
 def read_constant(entry, tokens, at, negated, table):
@@ -218,7 +217,8 @@ def read_number(entry, tokens, at, negated, table):
         unit = (
             tokens[end].plain if end < len(tokens) and tokens[end].gap == "soft" and tokens[end].plain in UNITS else ""
         )
-        return scaled(tokens[at], unit, entry.value), end + bool(unit)
+        value = scaled(tokens[at], unit, entry.value)
+        return (None, at) if value is None else (value, end + bool(unit))
     if at < len(tokens) and tokens[at].plain in AUTOMATIC:
         return None, at + 1
     inner = run_at(tokens, at, table) if at < len(tokens) and tokens[at].gap == "assign" else None
@@ -251,7 +251,8 @@ def read_choice(entry, tokens, at, negated, table):
 
 def read_degree(entry, tokens, at, negated, table):
     """A word that a number gives another meaning: "DP" and "DP=8". A number stands for itself."""
-    value, end = read_number(Entry("", "number", "count"), tokens, at, False, table)
+    kind = "version" if entry.value[1] == "torch" else "count"
+    value, end = read_number(Entry("", "number", kind), tokens, at, False, table)
     if value is not None and tokens[at].gap != "hard":
         return (entry.value[1], value), end
     return (entry.concept, None if negated else entry.value[0]), at
