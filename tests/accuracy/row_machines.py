@@ -74,7 +74,13 @@ class Machine:
         if self.gpu in NVLINKS:
             return self.volta(by_pcie)
         if by_pcie and not re.search(r"(?<!no )nvlink", network, re.IGNORECASE):
-            return NODES[self.gpu] if NODES.get(self.gpu, "").startswith("pcie") else PCIE3 if self.model in NVLINKS else PCIE4
+            return (
+                NODES[self.gpu]
+                if NODES.get(self.gpu, "").startswith("pcie")
+                else PCIE3
+                if self.model in NVLINKS
+                else PCIE4
+            )
         if self.model in ("A100", "A800") and per_node == 4 and "PCIE" not in self.gpu:
             self.assumed.append(NVLINK)
             return "nvlink:12x25GBps:mesh"
@@ -109,7 +115,13 @@ class Machine:
             kind = machine.rpartition(":")[2] or kind_of(self.row.get("notes") or "") or "ib"
             stated = re.sub(r":\w*$", ":" + kind, stated)
         stated = stated or machine
-        if not stated and kind_of(self.network) != "tcp" and self.model in PORTS and "PCIE" not in self.gpu and self.per_node == 8:
+        if (
+            not stated
+            and kind_of(self.network) != "tcp"
+            and self.model in PORTS
+            and "PCIE" not in self.gpu
+            and self.per_node == 8
+        ):
             self.assumed.append(PORT_EACH)
             stated = f"{self.per_node}x{PORTS[self.model]}Gbps:ib"
         if not stated:

@@ -17,7 +17,13 @@ NOTED = {"sequence", "micro_batch", "global_batch", "accumulate", "checkpointing
          "wrap", "min_num_params", "colocated", "own_servers", "servers", "optimizer", "attention", "syncs_each", "when", "pull", "tensor", "pipeline", "context",
          "expert", "period", "comm_hook", "fused_optimizer", "overlap_grad_reduce", "overlap_param_gather", "single_process", "group"}  # fmt: skip
 # Reasons that count wherever they are named.
-NOTED_REASONS = ("parameters added or left out", "weights or products of 4 or 8 bits", "activations on the host", "compression without an option", "offload to NVMe")
+NOTED_REASONS = (
+    "parameters added or left out",
+    "weights or products of 4 or 8 bits",
+    "activations on the host",
+    "compression without an option",
+    "offload to NVMe",
+)
 # Only one value of these can hold.
 EXCLUSIVE = ("stage", "strategy", "colocated", "mode")
 # Narrower first: "mixed" does not say which half, and of several the narrowest is that of products.
@@ -100,7 +106,9 @@ def hierarchy_of(text):
 
 def mesh_of(text):
     """Replicas and shards of a two-dimensional device mesh, and the text without them."""
-    found = re.search(r"init_device_mesh\([^(]*\((\d+), ?(\d+)\)[^(]*\(\W*(?:dp_)?replicate\W+(?:dp_)?shard\W*\)\)", text)
+    found = re.search(
+        r"init_device_mesh\([^(]*\((\d+), ?(\d+)\)[^(]*\(\W*(?:dp_)?replicate\W+(?:dp_)?shard\W*\)\)", text
+    )
     if not found:
         return {}, text
     return {"replicas": [int(found.group(1))], "group": [int(found.group(2))]}, text.replace(found.group(0), "")
@@ -153,7 +161,9 @@ def batches(row, words, gpus):
 
 
 def precision_of(words, gpu, has_tokens, assumed):
-    columns = [column.facts.get("precision", []) for column in (words.precision, words.settings, words.scheme, words.framework)]
+    columns = [
+        column.facts.get("precision", []) for column in (words.precision, words.settings, words.scheme, words.framework)
+    ]
     named = [next((one for one in PRECISIONS if one in column), None) for column in columns]
     if {named[0], named[1]} in ({"fp32", "bf16"}, {"fp32", "amp"}, {"bf16", "amp"}):
         raise NotPredicted("contradiction: precision is stated twice")

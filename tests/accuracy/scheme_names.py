@@ -23,7 +23,17 @@ SHARDED_BY = {"torchtitan": "fsdp2", "torchtune": "fsdp2", "olmo_core": "fsdp2"}
 OTHER_LIBRARIES = ("jax", "paddle", "mindspore", "oneflow")
 REDUCER = {"bucket_mb", "bucket_elements", "first_bucket_mb", "one_bucket", "bucket_view", "static_graph", "find_unused", "comm_hook", "powersgd_rank",
            "optimizer_in_backward", "process_groups"}  # fmt: skip
-FSDP = {"strategy", "wrap", "min_num_params", "backward_prefetch", "forward_prefetch", "limit_all_gathers", "use_orig_params", "reshard", "composer_precision"}
+FSDP = {
+    "strategy",
+    "wrap",
+    "min_num_params",
+    "backward_prefetch",
+    "forward_prefetch",
+    "limit_all_gathers",
+    "use_orig_params",
+    "reshard",
+    "composer_precision",
+}
 ZERO = {"stage", "overlap_comm", "reduce_bucket_size", "allgather_bucket_size", "stage3_prefetch_bucket_size", "stage3_param_persistence_threshold",
         "stage3_max_live_parameters", "stage3_max_reuse_distance", "zero_hpz_partition_size", "zero_quantized_weights", "zero_quantized_gradients",
         "offload_zero", "plus_plus", "communication_data_type"}  # fmt: skip
@@ -76,8 +86,8 @@ def scheme_of(words, nodes):
     if name == "dp":  # nn.DataParallel, which knows one node; elsewhere data parallelism
         several = nodes > 1 or any(words.has("library", one) for one in ("megatron", "deepspeed", "torchtitan", "jax"))
         name = "ddp" if several else "data_parallel"
-    if name == "data_parallel" and nodes > 1:
-        raise NotPredicted("contradiction: DataParallel knows one node")
+    if name == "data_parallel" and (nodes > 1 or words.get("backend") == "gloo"):
+        raise NotPredicted("contradiction: DataParallel knows one node and NCCL")
     if name == "zero":
         name = zero_name(words)
     return ddp_name(words) if name in ("ddp", "naive") else name

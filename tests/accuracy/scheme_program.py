@@ -16,6 +16,7 @@ from vocabulary.models import CONFIGS
 
 MOST_STEPS = 8  # steps of the search for the compute scale
 NEAR = 1e-3
+APART = ("local_sgd", "slowmo")  # they average parameters and reduce no gradients
 # Plausible compute scales. Beyond them something other than compute explains the figure. Published steps on the GPU
 # itself need 0.7 to 1.6. A stand-in is another GPU, so its range is wider.
 SCALES = (1 / 3, 3)
@@ -126,7 +127,7 @@ class Predictor:
 
     def simulate(self, job, scale=1.0, keeps_fp32=False):
         answer = self.program(*self.command(job, scale, keeps_fp32))
-        if job.scheme not in ("none", "ddp") and job.gpus > 1 and not answer["collectives"]:
+        if job.scheme not in ("none", "ddp", *APART) and job.gpus > 1 and not answer["collectives"]:
             raise NotPredicted(f"the program's {job.scheme} reduces nothing yet")
         return answer
 

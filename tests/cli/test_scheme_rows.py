@@ -1,18 +1,23 @@
 """Tests the interpretation of rows of other schemes, and of their figures. The rows are made up."""
 
+import json
 import os
+import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "accuracy"))
 
 import scheme_figures  # noqa: E402
-import model_dimensions  # noqa: E402
+from vocabulary.gpus import LISTED  # noqa: E402
+from vocabulary.models import CATALOGUE, CONFIGS, model_of  # noqa: E402
 import scheme_rows as rows  # noqa: E402
 import schemes  # noqa: E402
 from scheme_program import Predictor  # noqa: E402
 from scheme_report import Case, figures_of  # noqa: E402
 from scheme_wire import link_rate, sent_bytes  # noqa: E402
+
+BINARY = os.environ.get("DDPSIM_BIN")
 
 
 def row(**changes):
@@ -85,16 +90,18 @@ class Schemes(unittest.TestCase):
 
     def test_unknown_schemes_are_named(self):
         for stated, reason in (
-            ("parameter server in one process (variables on GPU)", "parameter server on GPUs"),
-            ("BytePS", "BytePS"),
-            ("BytePS async PS", "BytePS"),
-            ("DeepSpeed ZenFlow", "a step late"),
-            ("FSDP2+TP", "parallel inside"),
-            ("DeepSpeed ZeRO-1/2", "stage of ZeRO"),
-            ("replicated all-reduce (no NCCL)", "by copies"),
-            ("Gossip", "Gossip"),
+            ("parameter server in one process (variables on GPU)", "not simulated: parameter server on GPUs"),
+            ("BytePS", "number of servers not stated"),
+            ("DeepSpeed ZenFlow", "not simulated: optimizer that steps late"),
+            ("FSDP2+TP8", "not simulated: tensor, pipeline"),
+            ("DeepSpeed ZeRO-1/2", "stage of ZeRO not stated"),
+            ("replicated all-reduce (no NCCL)", "not simulated: all-reduce by copies"),
+            ("Gossip", "not simulated: averaging without an option"),
+            ("Flurble", "unknown word: Flurble"),
+            ("DDP; flurble_size=3", "unknown word: flurble"),
+            ("", "scheme not stated"),
         ):
-            with self.assertRaisesRegex(rows.NotPredicted, "scheme not modelled: .*" + reason, msg=stated):
+            with self.assertRaisesRegex(rows.NotPredicted, reason, msg=stated):
                 scheme(scheme=stated)
 
     def test_offload(self):
@@ -109,7 +116,7 @@ class Schemes(unittest.TestCase):
         self.assertEqual(scheme(**sharded), "fsdp1:param_dtype=bf16,cpu_offload=true")
         self.assertEqual(scheme(**sharded, nodes="1", n_gpus="1"), "fsdp1:param_dtype=bf16,cpu_offload=true")
         self.assertEqual(scheme(scheme_settings="seq=8; cpu_offload=False"), "fsdp1:param_dtype=bf16")
-        with self.assertRaisesRegex(rows.NotPredicted, "a step late"):
+        with self.assertRaisesRegex(rows.NotPredicted, "steps late"):
             scheme(scheme="DeepSpeed ZenFlow")
 
     def test_stacks_differ_in_the_options_they_pass(self):
@@ -168,9 +175,12 @@ class Schemes(unittest.TestCase):
             ("layers with act ckpt=10", "10"),
             ("", "none"),
         ):
-            self.assertEqual(rows.checkpointing_of(settings), kind, settings)
+            self.assertEqual(rows.job_of(row(scheme_settings=settings)).checkpointing, kind, settings)
         with self.assertRaisesRegex(rows.NotPredicted, "checkpointing of every other"):
             scheme(scheme_settings="seq=2048; selective per-layer act ckpt")
+
+    def with_script(self, **changes):
+        return rows.job_of(schemes.with_scripts([row(**changes)])[0])
 
     def test_a_script_fills_in_what_a_row_leaves_open(self):
         belle = {
@@ -186,26 +196,20 @@ class Schemes(unittest.TestCase):
             "metric": "batches/s",
             "per_gpu_batch": "1",
         }
-        job = rows.job_of(row(**belle, scheme="DeepSpeed ZeRO-1"))
+        job = self.with_script(**belle, scheme="DeepSpeed ZeRO-1")
         self.assertEqual(
             (job.checkpointing, job.micro_batches, job.precision, job.options),
             ("full", 4, "amp", ["--accumulate", "4"]),
         )
         self.assertEqual(
-            scheme(**belle, scheme="DeepSpeed ZeRO-3"),
-            "zero3:stage3_param_persistence_threshold=10000,stage3_max_live_parameters=30000000,"
-            "stage3_prefetch_bucket_size=30000000",
+            self.with_script(**belle, scheme="DeepSpeed ZeRO-3").scheme_text(),
+            "zero3:stage3_prefetch_bucket_size=30000000,stage3_param_persistence_threshold=10000,"
+            "stage3_max_live_parameters=30000000",
         )
-        stated = rows.job_of(
-            row(
-                **{**belle, "precision": "fp32"},
-                scheme="DeepSpeed ZeRO-1",
-                scheme_settings="seq=8; no act ckpt; accum 2",
-            )
-        )
-        self.assertEqual((stated.checkpointing, stated.micro_batches, stated.precision), ("none", 2, "fp32"))
+        stated = self.with_script(**belle, scheme="DeepSpeed ZeRO-1", scheme_settings="seq=8; no act ckpt; accum 2")
+        self.assertEqual((stated.checkpointing, stated.micro_batches), ("none", 2))
         self.assertEqual(
-            rows.job_of(row(**{**belle, "source": "somebody"}, scheme="DeepSpeed ZeRO-1")).micro_batches, 1
+            self.with_script(**{**belle, "source": "somebody"}, scheme="DeepSpeed ZeRO-1").micro_batches, 1
         )
 
     def test_a_script_may_contradict_the_precision_of_a_row_only_under_fsdp(self):
@@ -222,7 +226,7 @@ class Schemes(unittest.TestCase):
             "framework": "accelerate + PyTorch FSDP (2022)",
             "scheme_settings": "",
         }
-        sharded, replicated = (rows.job_of(row(**page, scheme=name)) for name in ("FSDP1 FULL_SHARD", "DDP"))
+        sharded, replicated = (self.with_script(**page, scheme=name) for name in ("FSDP1 FULL_SHARD", "DDP"))
         self.assertEqual((sharded.precision, replicated.precision, sharded.sequence), ("fp32", "amp", 128))
         self.assertEqual(sharded.cluster, "node:1 gpu:2xTITANRTX nvlink:2x25GBps")
         self.assertTrue(sharded.guesses_links)
@@ -240,8 +244,8 @@ class Schemes(unittest.TestCase):
             "precision": "",
             "scheme_settings": "accum 4",
         }
-        self.assertTrue(rows.job_of(row(**page, scheme="DDP")).arrives_in_bf16)
-        self.assertEqual(rows.job_of(row(**page, scheme="DDP")).sequence, 2048)
+        self.assertTrue(self.with_script(**page, scheme="DDP").arrives_in_bf16)
+        self.assertEqual(self.with_script(**page, scheme="DDP").sequence, 2048)
         self.assertFalse(rows.job_of(row(scheme="DDP")).arrives_in_bf16)
 
     def test_words_both_sides_of_a_ratio_must_share(self):
@@ -312,7 +316,9 @@ class Clusters(unittest.TestCase):
                 return 10 / scale
 
         alone, older = (
-            rows.job_of(row(gpu=gpu, nodes="1", n_gpus="1", model="ResNet-50", precision="fp32", network=""))
+            rows.job_of(
+                row(gpu=gpu, nodes="1", n_gpus="1", model="ResNet-50", precision="fp32", network="", baseline_gpus="1")
+            )
             for gpu in ("A100-80GB", "K80")
         )
         predictor = Inverse(None, None)
@@ -323,12 +329,14 @@ class Clusters(unittest.TestCase):
 
     def test_servers_step_as_their_stack_does(self):
         served = {"scheme": "parameter server synchronous (distributed)"}
-        self.assertEqual(rows.job_of(row(**served, framework="TensorFlow 1.x tf_cnn_benchmarks")).optimizer, "sgd")
-        self.assertEqual(rows.job_of(row(**served)).optimizer, "")
+        self.assertEqual(rows.job_of(row(**served, framework="TensorFlow 1.x tf_cnn_benchmarks")).estimate, ("sgd",))
+        self.assertEqual(rows.job_of(row(**served)).estimate, ())
 
     def test_a_newer_gpu_stands_in_and_says_so(self):
         stated = {"gpu": "K80 (half board)", "network": "AWS p2.8xlarge, 10 Gb/s class", "model": "ResNet-50"}
-        job = rows.job_of(row(**stated))
+        with self.assertRaisesRegex(rows.NotPredicted, "GPU not in"):
+            rows.job_of(row(**stated))  # no step is given to which the stand-in could be scaled
+        job = rows.job_of(row(**stated, baseline_gpus="1"))
         self.assertTrue(job.stands_in)
         self.assertEqual(job.cluster, "node:2 gpu:8xP100 pcie:15.75GBps nic:1x10Gbps:tcp")
         self.assertFalse(rows.job_of(row()).stands_in)
@@ -338,14 +346,20 @@ class Clusters(unittest.TestCase):
         for changes, reason in (
             ({"gpu": ""}, "GPU not stated"),
             ({"gpu": "M60"}, "GPU not in"),
-            ({"n_gpus": ""}, "GPUs not stated"),
+            ({"n_gpus": "", "nodes": ""}, "GPUs not stated"),
+            ({"n_gpus": "24"}, "contradiction: GPUs"),
+            ({"scheme": "DDP", "scheme_settings": "strategy=SHARD_GRAD_OP"}, "contradiction: strategy"),
+            ({"scheme": "ZeRO-2", "scheme_settings": "stage: 3"}, "contradiction: stage"),
             ({"gpu": "T4 (GCP)", "gpus_per_node": "1", "n_gpus": "2", "network": ""}, "network"),
             ({"per_gpu_batch": ""}, "batch"),
-            ({"model": "LLM fine-tune"}, "dimensions"),
-            ({"flags": "group=x context-missing"}, "flag context-missing"),
+            ({"model": "LLM fine-tune", "params_M": ""}, "dimensions"),
         ):
             with self.assertRaisesRegex(rows.NotPredicted, reason):
                 self.line(**changes)
+
+    def test_a_flag_says_that_a_figure_is_no_measurement_of_a_step(self):
+        self.assertIsNone(rows.not_judged(row(flags="group=x approx")))
+        self.assertEqual(rows.not_judged(row(flags="group=x context-missing")), "flag context-missing")
 
     def test_a_baseline_is_the_same_job_on_fewer_gpus(self):
         job = rows.job_of(row(baseline_gpus="8"), baseline=True)
@@ -448,22 +462,61 @@ class Statistics(unittest.TestCase):
 
 
 class Models(unittest.TestCase):
+    def name(self, text, millions=""):
+        model = model_of(text, millions)[0]
+        return model and (model.config or model.name)
+
     def test_names_are_found_however_they_are_spelt(self):
-        self.assertEqual(model_dimensions.stem("Llama-2 7B"), "Llama2-7B")
-        self.assertEqual(model_dimensions.stem("Granite 7B (Llama2 architecture)"), "Granite 7B")
-        self.assertEqual(model_dimensions.stem("ResNet 50"), "ResNet50")
-        self.assertIsNone(model_dimensions.stem("dense 7B"))
+        for text, name in (
+            ("Llama-2 7B", "llama2-7b"),
+            ("meta-llama/Llama-2-7b-hf", "llama2-7b"),
+            ("Granite 7B (Llama2 architecture)", "llama2-7b"),
+            ("ResNet 50", "resnet50"),
+            ("RN50v1.5", "resnet50"),
+            ("MPT-1.3B", "mpt-1b"),
+            ("MPT-13B", "mpt-13b"),
+            ("BERT-large SQuAD finetune", "bert-large"),
+            ("ViT-L/16", "vit_l_16"),
+        ):
+            self.assertEqual(self.name(text), name, text)
+
+    def test_a_size_alone_has_the_dimensions_of_a_paper_or_of_usual_proportions(self):
+        self.assertEqual(self.name("1.3B GPT"), "gpt-1.3b")
+        self.assertEqual(self.name("dense 7B"), "llama2-7b")
+        self.assertEqual(self.name("22B transformer"), "llama:layers=48,hidden=6144,ffn=16384")
+        self.assertEqual(
+            self.name("own Llama (24 layers, hidden 2048, 16 heads, ffn 5504, vocab 32000)"),
+            "llama:layers=24,hidden=2048,heads=16,ffn=5504,vocab=32000",
+        )
+        self.assertTrue(model_of("dense 7B")[0].sized)
+        self.assertFalse(model_of("Llama-2 7B")[0].sized)
+
+    def test_a_changed_or_unknown_model_is_none(self):
+        for text in (
+            "LLM fine-tune",
+            "Llama2-7B (20 layers)",
+            "Yi-6B LoRA",
+            "ResNet (see thread)",
+            "BERT",
+            "modded GPT-2 124M",
+            "",
+        ):
+            self.assertIsNone(self.name(text), text)
+
+    def test_the_program_knows_the_names(self):
+        if not BINARY:
+            self.skipTest("no program")
+        listed = subprocess.run([BINARY, "list", "--json"], capture_output=True, text=True, check=True).stdout
+        known = {model["name"] for model in json.loads(listed)["models"]}
+        self.assertLessEqual({name for names in CATALOGUE.values() for name in names.split()}, known)
+        gpus = {gpu["model"] for gpu in json.loads(listed)["gpus"]} | {
+            gpu["name"] for gpu in json.loads(listed)["gpus"]
+        }
+        self.assertLessEqual({entry.value for entry in LISTED.values()}, gpus)
 
     def test_dimensions_give_the_published_parameters(self):
-        for name, millions in (
-            ("Llama2-7B", 6738),
-            ("Llama2-70B", 68977),
-            ("Llama3-8B", 8030),
-            ("TinyLlama 1.1B", 1100),
-            ("Mistral-7B", 7242),
-            ("OLMo 1B", 1177),
-        ):
-            config = model_dimensions.CONFIGS[name]
+        for name, millions in (("olmo-1b", 1177), ("cs336-xl", 1998), ("llama-65b", 65286)):
+            config = CONFIGS[name]
             hidden, heads = config["hidden_size"], config["num_attention_heads"]
             attention = 2 * hidden * hidden * (1 + config["num_key_value_heads"] / heads)
             block = attention + 3 * hidden * config["intermediate_size"] + 2 * hidden

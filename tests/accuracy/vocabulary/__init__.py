@@ -7,4 +7,8 @@ chosen by a measured value. A word that no table has is unknown, and its row is 
 from vocabulary.entries import joined
 from vocabulary.tables import table
 
-WORDS = {**table("silent"), **table("libraries"), **joined(table("refusals"), table("schemes"), table("settings"), table("precisions"))}
+WORDS = {
+    **table("silent"),
+    **table("libraries"),
+    **joined(table("refusals"), table("schemes"), table("settings"), table("precisions")),
+}

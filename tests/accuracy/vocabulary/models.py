@@ -233,7 +233,9 @@ def by_dimensions(text):
     if re.search("GPT", text):
         config = json.dumps(gpt(stated["layers"], stated["hidden"], heads, stated.get("vocab", 50257)))
         return Model("GPT of stated dimensions", 1024, config)
-    words = ",".join(f"{name}={stated[name]}" for name in ("layers", "hidden", "heads", "kv_heads", "ffn", "vocab") if name in stated)
+    words = ",".join(
+        f"{name}={stated[name]}" for name in ("layers", "hidden", "heads", "kv_heads", "ffn", "vocab") if name in stated
+    )
     return Model("Llama of stated dimensions", 2048, "llama:" + words)
 
 

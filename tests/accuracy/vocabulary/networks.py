@@ -13,7 +13,10 @@ KINDS = (
     ("roce", r"roce"),
     ("efa", r"\befa\b"),
     ("slingshot", r"slingshot"),
-    ("tcp", r"ethernet|gige\b|\d+ ?gb?e\b|gigabit|ipoib|\bvpc\b|\baws p[23]\.|\bena\b|socket|slowest link|lowest link|gvnic"),
+    (
+        "tcp",
+        r"ethernet|gige\b|\d+ ?gb?e\b|gigabit|ipoib|\bvpc\b|\baws p[23]\.|\bena\b|socket|slowest link|lowest link|gvnic",
+    ),
     ("ib", r"infiniband|\bib\b|[hnefqx]dr\d*\b|rdma|mellanox|connectx|\bcx-?\d"),
 )
 ONE = {"one": "1", "two": "2", "three": "3", "four": "4", "six": "6", "eight": "8", "single": "1", "dual": "2"}
@@ -78,7 +81,9 @@ def counted(part, rate):
     names = "|".join(sorted(map(re.escape, GENERATIONS), key=len, reverse=True))
     generation = re.search(rf"(?<![A-Za-z0-9])(?:{names})(?![A-Za-z0-9])", part, re.IGNORECASE)
     found = re.search(COUNT + r" ?(?:x|×|\*) ?$|" + COUNT + r" $", part[: rate.start()], re.IGNORECASE)
-    found = found or (generation and re.search(r"(?<![\d.])" + COUNT + r" ?(?:x|×|\*)? ?$", part[: generation.start()], re.IGNORECASE))
+    found = found or (
+        generation and re.search(r"(?<![\d.])" + COUNT + r" ?(?:x|×|\*)? ?$", part[: generation.start()], re.IGNORECASE)
+    )
     found = found or re.search(PORTS, part, re.IGNORECASE) or re.search(AFTER, part)
     text = next((group for group in found.groups() if group), None) if found else None
     return ONE.get(text.lower(), text) if text else None

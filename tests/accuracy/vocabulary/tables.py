@@ -52,7 +52,11 @@ def entry_of(head, spellings):
         if how == "as written":
             return cased(concept, value_of(value), spellings)
         counted = (how or "").removeprefix("number: ")
-        return degree(concept, value_of(value), "" if counted == "none" else counted, spellings) if how else means(concept, value_of(value), spellings)
+        return (
+            degree(concept, value_of(value), "" if counted == "none" else counted, spellings)
+            if how
+            else means(concept, value_of(value), spellings)
+        )
     if how == "flag":
         return flag(concept, spellings)
     if how in KINDS:
