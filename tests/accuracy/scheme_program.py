@@ -55,6 +55,8 @@ class Program:
             self.runs += 1
             if run.returncode == 0:
                 document = json.loads(run.stdout) if run.stdout.startswith("{") else {}
+                document["bucket_count"] = len(document.get("buckets", []))
+                document["interval_percent"] = document.get("confidence", {}).get("interval_percent", [0, 0])
                 for part in ("buckets", "loss", "sensitivities", "confidence", "warnings"):
                     document.pop(part, None)
                 document["collectives"] = sum(one["kind"] != "broadcast" for one in document.get("collectives", []))

@@ -9,7 +9,7 @@ import re
 
 from row_machines import BRIDGE, NVLINK, PCIE, PORT_EACH, STAND_IN, Machine
 from row_words import NotPredicted, Words, batches, model_stated, precision_of
-from scheme_names import check_families, scheme_of
+from scheme_names import candidates, check_families, scheme_of
 from scheme_options import options_of, scheme_options, syncs_each_micro_batch
 from vocabulary.gpus import BRIDGES
 
@@ -133,7 +133,7 @@ def job_of(row, baseline=False):
     gpus = int(row["baseline_gpus"]) if baseline else machine.gpus
     nodes = machine.nodes_of(gpus)
     batch, micro_batches = batches(row, words, gpus)
-    name = scheme_of(words, machine.nodes)
+    name = "none" if machine.gpus == 1 and not candidates(words) else scheme_of(words, machine.nodes)
     check_families(words, name)
     precision = precision_of(words, machine.gpu, bool(model.tokens), assumed)
     full = "bf16" if precision == "bf16-true" else precision

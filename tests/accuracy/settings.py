@@ -3,89 +3,55 @@
 
     settings.py SHARED --ddpsim build/release/cli/ddpsim
 
-Rows are chosen by the facts that they state about the job, whatever they measured. The first table has the trainings
-whose all-reduces and step without overlap are given. Rows for which inputs had to be assumed are shown apart, with the
-assumptions. All other rows are listed with the facts that they lack.
+setting_rows.py reads a row's change, and scheme_rows.py the jobs before and after it, by the words that it states. Some
+sources state the step without overlap and their own all-reduces (given_steps.py); the first table has these. The others
+take their compute from the estimate, and usual values are named. Rows that cannot be read are listed by reason.
 
-A gain is a share of the step (or of the training) before the change. Its sign is right if it is the measured sign, or
-if both gains are too small to be measured (2 %). Two simple predictors are shown for comparison. One says no effect,
-within 2 %. For signs, the other knows the purpose of each setting: all gain except SyncBatchNorm. No value here was
-used to choose a constant of the model, with one exception. The six trainings with and without overlap gave the slowdown
-of NCCL while compute runs (rank_costs.py). Standard library only.
+A gain is a share of the step before the change. Its sign is right if it is the measured sign, or if both gains are too
+small to be measured (2 %). Two simple predictors are shown for comparison. One says no effect, within 2 %. For signs,
+the other knows the purpose of each setting: all gain except SyncBatchNorm and sharding. No value here was used to choose
+a constant of the model, with one exception. Six trainings with and without overlap gave the slowdown of NCCL while
+compute runs (rank_costs.py). Standard library only.
 """
 
 import argparse
 import collections
 import csv
-import functools
-import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 
-import rank_costs
+import scheme_rows
+from given_steps import GPU, GivenSteps, turns_overlap_on
+from row_words import NotPredicted, Words
+from scheme_names import scheme_of
+from scheme_options import ddp_options
+from scheme_program import Predictor, Program
+from setting_rows import measured_gain, number_of, sides_of
 
 MEASURABLE = 2.0  # per cent
-OPTIMIZER_US = 100e3  # assumed for the language model
 SIGNS_AIM, INTERVALS_AIM = 90, 75
-LANGUAGE_MODEL = "damek/cs336-assignment2-systems"
-# For each method, the passes of the encoder with gradients; then the steps of a training
-# (tests/cli/test_sync_batchnorm.py).
-PASSES = {"MoCo": 1, "SimCLR": 2, "SimSiam": 2, "BarlowTwins": 2, "BYOL": 2, "SwaV": 2}
-STEPS = 100 * (50_000 // 512)
-# The rows state neither their GPU nor how ResNet-18 takes CIFAR's 32 x 32 pixels. It may take them as they are, with 49
-# times less compute than for 224 x 224. Or it has a stem that keeps them, with 0.56 instead of 1.82 G multiplications
-# (He et al. 2015, 4.2).
-SYNCED_ON = (
-    ("V100", "node:1 gpu:4xV100 nvlink:6x25GBps:mesh"),
-    ("T4", "node:1 gpu:4xT4 pcie:12GBps"),
-    ("A100", "node:1 gpu:4xA100 nvswitch:300GBps"),
-)
-SMALLER_IMAGES = (3.2, 49)
-T4_JOB = "bert-base@T4:b16:fp32"
-T4_ASSUMED = "128 tokens"
-NANOGPT_MASKS = {"dtype": "float32", "bytes": 12 * 4 * 1024 * 1024, "tensors": 12}
-
-LACKING = (
-    ("flat all-reduce (no overlap)", "not DDP: nothing overlaps in either"),
-    ("optimizer state sharding", "not DDP: ZeRO"),
-    ("ZeroRedundancyOptimizer", "not DDP: ZeRO"),
-    ("FSDP", "not DDP: FSDP"),
-    ("overlap_comm", "not DDP: DeepSpeed"),
-    ("channels_last", "one GPU: not communication"),
-    ("kernel alone", "a kernel, not a step"),
-    ("gradient_as_bucket_view", "GPU, ranks and batch not stated"),
-    ("micro-benchmark", "a micro-benchmark: no step"),
-    ("DDP implementation", "two implementations of 2018"),
-    ("no_sync off -> wrong", "not a setting: code without effect"),
-    ("Bagua-Net", "another transport"),
-    ("PowerSGD", "parts of a hook taken out"),
-    ("broadcast_buffers True", "model, GPU and ranks not stated"),
-    ("set of DDP settings", "several settings, not named"),
-    ("fp32 -> fp16", "GPU not known to the program"),
-    ("NVLink removed", "another machine, of a GPU not known to the program"),
-)
+# The names that `advise` has for a change from the first value to the second.
+ADVISED = {
+    "syncs_each": "accumulate {micro_batches} under no_sync()",
+    "broadcast_buffers": "broadcast_buffers=False",
+    "bucket_view": "gradient_as_bucket_view=True",
+    "static_graph": "static_graph=True",
+}
+COSTS = ("sync_batchnorm",)  # a setting for another purpose than speed
 
 
 class Case:
-    """A measured gain with its prediction. `coarse` is the possible rounding error of the measured gain in per cent."""
+    """A measured gain with its prediction, in per cent."""
 
-    def __init__(self, row, predicted, low, high, assumed="", coarse=0.0):
-        self.row, self.predicted, self.low, self.high, self.assumed, self.coarse = (
-            row,
-            predicted,
-            low,
-            high,
-            assumed,
-            coarse,
-        )
-        self.source = row["source"].split("@")[0]
-        slower_is_more = row["higher_is_better"] != "True" and row["before"]
-        self.measured = 100 * (
-            1 - (float(row["after"]) / float(row["before"]) if slower_is_more else 1 / float(row["speedup"]))
-        )
+    def __init__(self, row, predicted, low, high, assumed="", given=False):
+        self.row, self.predicted, self.low, self.high = row, predicted, min(low, high), max(low, high)
+        self.assumed, self.given = assumed, given
+        self.source = (row.get("source") or "").split("@")[0]
+        self.measured = measured_gain(row)
+        words = Words(sides_of(row)[1])
+        self.usual = -100 if any(words.get(cost) for cost in COSTS) or words.has("scheme", "zero_redundancy") else 100
 
     def sign(self, predicted):
         if abs(self.measured) <= MEASURABLE and abs(predicted) <= MEASURABLE:
@@ -93,198 +59,120 @@ class Case:
         return self.measured * predicted > 0
 
     def holds(self, low, high):
-        return low - self.coarse <= self.measured <= high + self.coarse
+        return low <= self.measured <= high
 
 
-class Program(rank_costs.Program):
-    def answer(self, *arguments):
-        run = subprocess.run([self.ddpsim, *arguments, "--json"], capture_output=True, text=True, check=True)
-        return json.loads(run.stdout)
-
-    def gain_of(self, name, *job):
-        """The gain in a row of `advise` and the current step in us: value, low, high, step."""
-        answer = self.answer("advise", *job)
-        gain = next(row["gain_us"] for row in answer["rows"] if row["levers"] == [name])
-        return gain["value"], gain["low"], gain["high"], answer["iteration_us"]
-
-
-class LanguageModel:
-    """The trainings of two GPUs. Their table of all-reduces and their steps without overlap are given."""
+class Settings:
+    """Predicts rows of one changed setting."""
 
     def __init__(self, program, rows, folder):
-        self.program, self.folder = program, folder
-        self.alone = {
-            row["batch"]: row
-            for row in rows
-            if row["source"].startswith(LANGUAGE_MODEL) and "overlap off" in row["lever"]
-        }
-        table, self.cluster = (os.path.join(folder, name) for name in ("table.csv", "cluster.json"))
-        with open(table, "w", encoding="utf-8") as file:
-            file.write(
-                "bytes,time_us\n" + "".join(f"{mb}000000,{1e3 * ms}\n" for mb, ms in rank_costs.ALL_REDUCES_MS.items())
-            )
-        subprocess.run(
-            [
-                program.ddpsim,
-                "calibrate",
-                table + "@1x2",
-                "--cluster",
-                "node:1 gpu:2xA100 pcie:25GBps:p2p",
-                "-o",
-                self.cluster,
-            ],
-            check=True,
-            capture_output=True,
-        )
+        self.program, self.rows = program, rows
+        self.predictor, self.given = Predictor(program, folder), GivenSteps(program.path, rows, folder)
 
-    def job(self, batch):
-        sizes, row = rank_costs.language_model(), self.alone[batch]
-        alone, wire = (1e6 * float(row[key]) for key in ("before", "comm_before"))
-        backward, written, ready = (alone - wire - OPTIMIZER_US) * 2 / 3, 0, []
-        for i in reversed(range(len(sizes))):
-            written += sizes[i]
-            ready.append({"parameter": i, "at_us": backward * written / sum(sizes)})
-        path = os.path.join(self.folder, "workload.json")
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(
-                {
-                    "schema": "ddpsim.workload/1",
-                    "name": "two GPUs",
-                    "forward": {"duration_us": backward / 2},
-                    "parameters": [
-                        {"name": f"p{i}", "shape": [size], "dtype": "float32"} for i, size in enumerate(sizes)
-                    ],
-                    "backward": {"duration_us": backward, "ready": ready},
-                    "optimizer": {"duration_us": OPTIMIZER_US},
-                },
-                file,
-            )
-        return [path, self.cluster, "--rank-slowdown", "0%"]
+    def case(self, row):
+        measured_gain(row)
+        before, after = sides_of(row)
+        try:
+            jobs = [scheme_rows.job_of(side) for side in (before, after)]
+        except NotPredicted as reason:
+            if str(reason) != "GPU not stated":
+                raise
+            return self.of_given_step(row, before, after)
+        if jobs[0] == jobs[1]:
+            raise NotPredicted("the change is none for the program")
+        return self.advised(row, *jobs) or self.of_two_steps(row, *jobs)
 
-    def overlap(self, row):
-        step = self.program.answer(
-            "simulate", *self.job(row["batch"]), "--bucket-cap-mb", "0", "--torch", "2.4", "--gradient-as-bucket-view"
-        )
-        alone, (low, high) = 1e6 * float(row["before"]), step["confidence"]["interval_percent"]
-        gains = [100 * (1 - step["iteration_us"] * (1 + percent / 100) / alone) for percent in (0, high, low)]
-        return Case(row, *gains)
+    def advised(self, row, before, after):
+        """The gain that `advise` says, with its interval, if it knows the change."""
+        sides = [Words(side) for side in sides_of(row)]
+        changed = [concept for concept in ADVISED if sides[0].get(concept) != sides[1].get(concept)]
+        if len(changed) != 1 or before.scheme != "ddp":
+            return None
+        answer = self.program("advise", self.predictor.workload(before), before.cluster, *before.options, "--json")
+        name = ADVISED[changed[0]].format(micro_batches=before.micro_batches)
+        gain = next((one["gain_us"] for one in answer["rows"] if one["levers"] == [name]), None)
+        if gain is None:
+            return None
+        shares = [100 * gain[key] / answer["iteration_us"] for key in ("value", "low", "high")]
+        return Case(row, *shares, ", ".join(after.assumed))
 
-    def bucket_size(self, row):
+    def of_two_steps(self, row, before, after):
+        """The gain between two estimated steps. Their errors are taken as independent."""
+        steps = [self.predictor.step_s(job) for job in (before, after)]
+        (low_a, high_a), (low_b, high_b) = (self.interval(job) for job in (before, after))
+        gains = (steps[1] / steps[0], steps[1] * high_b / (steps[0] * low_a), steps[1] * low_b / (steps[0] * high_a))
+        return Case(row, *(100 * (1 - gain) for gain in gains), ", ".join(after.assumed))
+
+    def interval(self, job):
+        percents = self.predictor.simulate(job)["interval_percent"]
+        return [1 + percent / 100 for percent in percents]
+
+    def of_given_step(self, row, before, after):
+        job = self.given.job(row)
+        sides = [Words(side | {"gpu": GPU, "network": "PCIe"}) for side in (before, after)]
+        names = [scheme_of(side, 1) for side in sides]
+        for side in sides:
+            side.check()
+        if sides[0].get("bucket_mb") and sides[1].get("bucket_mb"):
+            return self.bucket_size(row, job, *(side.get("bucket_mb") for side in sides))
+        steps = [self.given_step(job, side, name) for side, name in zip(sides, names)]
+        alone = 1e6 * number_of(self.given.alone_of(row)["before"])
+        first = (alone, 0, 0) if turns_overlap_on(row) else steps[0]
+        gains = [steps[1][0] * (1 + percent / 100) / first[0] for percent in (0, steps[1][1], steps[1][2])]
+        return Case(row, *(100 * (1 - gain) for gain in gains), given=True)
+
+    def given_step(self, job, words, name):
+        """The step in us and its interval in per cent."""
+        if name == "naive":
+            late = words.get("overlap") is False or words.get("when") == "backward" or words.get("flat")
+            options = [
+                "--scheme",
+                f"naive:when={'backward' if late else 'gradient'}" + (",flat=true" if words.get("flat") else ""),
+            ]
+        elif name == "zero_redundancy":
+            options = ["--scheme", name]
+        else:
+            options = ddp_options(words, name)
+        step = self.program("simulate", *job, *options, "--json")
+        return step["iteration_us"], *step["interval_percent"]
+
+    def bucket_size(self, row, job, before, after):
         """Predicts another bucket size. The rows do not say whether the wrapper closes a bucket after the gradient that
         fills it.
 
         The prediction does so, as PyTorch does. The interval also covers closing it before that gradient.
         """
-        before, after = (words.split()[0] for words in row["lever"].removeprefix("bucket size ").split(" -> "))
-        job = self.job(row["batch"])
-        answer = self.program.answer("tune", *job, "--bucket-cap-mb", before, "--torch", "2.6", "--caps", after)
+        answer = self.program(
+            "tune", *job, "--bucket-cap-mb", f"{before:g}", "--torch", "2.6", "--caps", f"{after:g}", "--json"
+        )
         recommended, step = answer["recommended"], answer["today"]["iteration_us"]
         gain = recommended["most_robust_gain_us"] or recommended["gain_us"]
         value, low, high = (100 * gain[key] / step for key in ("value", "low", "high"))
-        other = 100 * (1 - self.step_at_most(job, float(after)) / self.step_at_most(job, float(before)))
-        return Case(row, value, min(low, other), max(high, other))
+        other = 100 * (1 - self.step_at_most(row, job, after) / self.step_at_most(row, job, before))
+        return Case(row, value, min(low, other), max(high, other), given=True)
 
-    def step_at_most(self, job, mib):
+    def step_at_most(self, row, job, mib):
         limits, bucket = [], []
-        for size in reversed(rank_costs.language_model()):
-            if bucket and 4 * (sum(bucket) + size) > mib * 1048576:
+        for size in reversed(self.given.sizes(row)):
+            if bucket and 4 * (sum(bucket) + size) > mib * 2**20:
                 limits.append(4 * sum(bucket[:-1]) + 1)
                 bucket = []
             bucket.append(size)
         limits.append(4 * sum(bucket[:-1]) + 1)
-        step = self.program.answer(
-            "simulate",
-            *job,
-            "--torch",
-            "2.11",
-            "--bucket-cap-mb-list",
-            ",".join(f"{(limit + 0.5) / 1048576:.9f}" for limit in limits),
-        )
-        assert len(step["buckets"]) == len(limits), (mib, len(step["buckets"]), len(limits))
+        caps = ",".join(f"{(limit + 0.5) / 2**20:.9f}" for limit in limits)
+        step = self.program("simulate", *job, "--torch", "2.11", "--bucket-cap-mb-list", caps, "--json")
+        assert step["bucket_count"] == len(limits), (mib, step["bucket_count"], len(limits))
         return step["iteration_us"]
 
 
-def share(row, gain, assumed):
-    value, low, high, step = gain
-    return Case(row, *(100 * us / step for us in (value, low, high)), assumed)
-
-
-def no_sync(program, row):
-    cluster, assumed = (
-        ("node:2 gpu:1xT4 nic:1x10Gbps:tcp", ", 10 Gb/s")
-        if row["nodes"] == "2"
-        else ("node:1 gpu:2xT4 pcie:12GBps", ", PCIe 3.0 x16")
-    )
-    return share(row, program.gain_of("accumulate 4 under no_sync()", T4_JOB, cluster), T4_ASSUMED + assumed)
-
-
-@functools.cache
-def synced_gains(program, passes):
-    return [
-        program.gain_of(
-            "BatchNorm in place of SyncBatchNorm",
-            f"resnet18@{gpu}:b128",
-            cluster,
-            "--torch",
-            "2.6",
-            "--sync-batchnorm",
-            "--accumulate",
-            str(passes),
-            "--compute-scale",
-            str(scale),
-        )
-        for gpu, cluster in SYNCED_ON
-        for scale in SMALLER_IMAGES
-    ]
-
-
-def sync_batchnorm(program, row):
-    """The time that SyncBatchNorm adds, relative to the step measured without it.
-
-    The value is the median over all jobs that the row may mean, and the interval covers them all.
-    """
-    values, lows, highs, _ = zip(*synced_gains(program, PASSES[row["model"].split()[0]]))
-    training = 60e6 * float(row["before"]) / STEPS
-    case = share(row, (-statistics.median(values), -max(highs), -min(lows), training), "V100, T4 or A100; two stems")
-    case.coarse = 100 / float(row["before"])  # times in whole minutes
-    return case
-
-
-def masks(program, row, folder):
-    path = os.path.join(folder, "nanogpt.json")
-    subprocess.run([program.ddpsim, "import", "gpt2@RTX3090:b12:amp", "-o", path], check=True, capture_output=True)
-    with open(path, encoding="utf-8") as file:
-        workload = json.load(file)
-    workload["buffers"] = [NANOGPT_MASKS]
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(workload, file)
-    return share(
-        row,
-        # Enough memory, because batch and attention are assumed.
-        program.gain_of(
-            "broadcast_buffers=False", path, "node:1 gpu:8xRTX3090 pcie:25GBps:no-p2p", "--memory", "40GiB"
-        ),
-        "batch 12, fp16, PCIe 4.0 x16",
-    )
-
-
-def cases(program, rows, folder):
-    """The cases of all rows that can be predicted, and counts of the others by the fact that they lack."""
-    language_model, found, lacking = LanguageModel(program, rows, folder), [], collections.Counter()
-    for row in rows:
-        setting, ours = row["lever"], row["source"].startswith(LANGUAGE_MODEL)
-        if ours and setting.startswith("overlap off"):
-            found.append(language_model.overlap(row))
-        elif ours and setting.startswith("bucket size"):
-            found.append(language_model.bucket_size(row))
-        elif setting.startswith("no_sync off->on"):
-            found.append(no_sync(program, row))
-        elif setting == "SyncBatchNorm off->on":
-            found.append(sync_batchnorm(program, row))
-        elif setting.startswith("causal mask excluded"):
-            found.append(masks(program, row, folder))
-        else:
-            lacking[next((why for part, why in LACKING if part in setting), "**not looked at**")] += 1
+def cases(settings):
+    """The cases of all rows that can be predicted, and counts of the others by reason."""
+    found, lacking = [], collections.Counter()
+    for row in settings.rows:
+        try:
+            found.append(settings.case(row))
+        except NotPredicted as reason:
+            lacking[str(reason)] += 1
     return found, lacking
 
 
@@ -301,9 +189,6 @@ def score(name, chosen):
     def off(predicted):
         return f"{statistics.median(abs(predicted(case) - case.measured) for case in chosen):.1f} points"
 
-    def usual(case):
-        return -100 if "SyncBatchNorm" in case.row["lever"] else 100
-
     large = [case for case in chosen if abs(case.measured) > MEASURABLE]
     cells = (
         name,
@@ -311,7 +196,7 @@ def score(name, chosen):
         percents(lambda case: case.sign(case.predicted)),
         percents(lambda case: case.holds(case.low, case.high)),
         off(lambda case: case.predicted),
-        percents(lambda case: case.sign(usual(case))),
+        percents(lambda case: case.sign(case.usual)),
         percents(lambda case: case.sign(0)),
         percents(lambda case: case.holds(-MEASURABLE, MEASURABLE)),
         off(lambda case: 0),
@@ -320,7 +205,6 @@ def score(name, chosen):
 
 
 def tables(found, lacking):
-    stated, assumed = ([case for case in found if bool(case.assumed) == which] for which in (False, True))
     lines = [
         "| source | setting | batch | measured gain | predicted | interval | sign | held | assumed |",
         "|---|---|---|---|---|---|---|---|---|",
@@ -330,7 +214,7 @@ def tables(found, lacking):
         cells = (
             case.source,
             case.row["lever"].split(" (")[0],
-            case.row["batch"][:14],
+            (case.row.get("batch") or "")[:14],
             f"{case.measured:+.1f} %",
             f"{case.predicted:+.1f} %",
             f"{case.low:+.1f} to {case.high:+.1f} %",
@@ -346,8 +230,8 @@ def tables(found, lacking):
         "|---|---|---|---|---|---|---|---|---|",
     ]
     groups = (
-        ("step and all-reduces measured; the optimizer taken for 100 ms", stated),
-        ("inputs of the job assumed", assumed),
+        ("step and all-reduces measured; the optimizer taken for 100 ms", [case for case in found if case.given]),
+        ("compute estimated", [case for case in found if not case.given]),
         ("all", found),
     )
     for name, chosen in groups:
@@ -357,7 +241,7 @@ def tables(found, lacking):
         f"\naimed at: signs {SIGNS_AIM} %, intervals {INTERVALS_AIM} %",
         f"\nnot predicted: {sum(lacking.values())} rows",
     ]
-    lines += [f"- {count}: {why}" for why, count in lacking.most_common()]
+    lines += [f"- {count}: {why}" for why, count in sorted(lacking.items(), key=lambda item: (-item[1], item[0]))]
     return lines
 
 
@@ -372,7 +256,7 @@ def main():
     with open(path, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     with tempfile.TemporaryDirectory() as folder:
-        print("\n".join(tables(*cases(Program(arguments.ddpsim), rows, folder))))
+        print("\n".join(tables(*cases(Settings(Program(arguments.ddpsim, folder, None), rows, folder)))))
 
 
 if __name__ == "__main__":

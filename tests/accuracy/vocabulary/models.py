@@ -38,7 +38,7 @@ ALIASES = {
     "vit_b_32": "ViT-B/32", "vit_l_32": "ViT-L/32", "swin_t": "Swin-T, Swin Tiny", "swin_s": "Swin-S", "swin_b": "Swin-B, Swin Base", "convnext_tiny": "ConvNeXt-T",
     "convnext_base": "ConvNeXt-B", "convnext_large": "ConvNeXt-L", "unet-sd1.5": "Stable Diffusion 1.5, SD 1.5, SD1.5, Stable Diffusion v1.5, SD1, Stable Diffusion v1.4",
     "unet-sdxl": "SDXL, Stable Diffusion XL, SDXL UNet", "transformer-base": "Transformer base WMT", "transformer-big": "Transformer big, Transformer-big, Transformer big WMT",
-    "bert-base": "BERT-base, BERT base uncased, bert-base-cased, BioBERT, BERT-base pre-training, accelerate NLP example, nlp_example", "bert-large": "BERT-large, BERT large uncased, BERT-L, bert_large, BERT-Large-uncased", "distilbert-base": "DistilBERT, distilbert-base-uncased",
+    "bert-base": "BERT-base, BERT base uncased, bert-base-cased, BioBERT, BERT-base pre-training, accelerate NLP example, nlp_example, Accelerate NLP example script", "bert-large": "BERT-large, BERT large uncased, BERT-L, bert_large, BERT-Large-uncased", "distilbert-base": "DistilBERT, distilbert-base-uncased",
     "roberta-base": "RoBERTa base, roberta_base", "roberta-large": "RoBERTa large", "xlm-roberta-base": "XLM-R base", "deberta-v3-base": "DeBERTa-v3 base, DeBERTa base", "bart-large": "BART large",
     "whisper-large-v3": "Whisper large, whisper large v2", "wav2vec2-base": "wav2vec 2.0 base, wav2vec2", "wav2vec2-large": "wav2vec 2.0 large",
     "gpt2": "GPT-2, GPT-2 small, GPT-2 124M, GPT2-small, GPT-2 base, GPT-2 117M, gpt2-124M, nanoGPT 124M", "gpt2-medium": "GPT-2 Medium, GPT-2 345M, GPT-2 355M, GPT-2 350M",
@@ -118,7 +118,7 @@ OTHERS = {
     # Name: tokens, dimensions, other names.
     "llama-30b": (2048, llama(60, 6656, 52, 52, 17920, 32000), "LLaMA 30B, LLaMA-33B, Llama 1 30B"),
     "llama-65b": (2048, llama(80, 8192, 64, 64, 22016, 32000), "LLaMA 65B, Llama 1 65B"),
-    "cs336-xl": (256, llama(48, 1600, 25, 25, 6400, 10000), "CS336 XL, Stanford CS336 XL"),
+    "cs336-xl": (256, llama(48, 1600, 25, 25, 6400, 10000), "CS336 XL, Stanford CS336 XL, Stanford CS336 XL language model, CS336 XL language model"),
     "olmo-1b": (2048, llama(16, 2048, 16, 16, 8192, 50304, tied=True), "OLMo 1B"),  # norms without weights: 0.005 % fewer
     "olmo-7b": (2048, llama(32, 4096, 32, 32, 11008, 50304), "OLMo 7B"),
     "olmo2-1b": (4096, llama(16, 2048, 16, 16, 8192, 100352), "OLMo 2 1B, OLMo2 1B"),
@@ -241,6 +241,7 @@ def by_dimensions(text):
 
 def model_of(text, millions="", remarks=""):
     """The model that a text names, the tokens it states, and a reason instead of a model if there is none."""
+    text = text.replace('"', "")
     found = scan(text, WORDS)
     described = by_dimensions(f"{text} ; {remarks}")
     if described and not found.facts.get("model"):
@@ -248,8 +249,8 @@ def model_of(text, millions="", remarks=""):
     stated = next(iter(found.facts.get("sequence", [])), None)
     if found.refused:
         return None, stated, found.refused[0]
-    outside = scan(re.sub(r"\([^)]*\)", "", text), WORDS)  # brackets hold remarks
-    if [word for word in outside.unknown if not SIZE.fullmatch(word)]:
+    outside = re.sub(r"\([^)]*\)", "", text)  # brackets hold remarks
+    if scan(outside if found.facts.get("model") else SIZE.sub(" ", outside), WORDS).unknown:
         return None, stated, "model's dimensions not stated"
     layers = next(iter(found.facts.get("layers", [])), None)
     names = found.facts.get("model", [])
