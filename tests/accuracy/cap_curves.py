@@ -45,6 +45,7 @@ import ddp_paper
 import gpu_tables
 import settings
 import published_scaling
+from behind_figures import with_scripts
 from published_rows import cap_of, left_out_because, percentile, step_seconds
 from quantile import quantile
 from todays_gpus import DEFAULT_MIB, KEEP, MEASURE, SET, gain_of, kind
@@ -228,7 +229,9 @@ def published(ddpsim, shared, folder):
         return
     with open(path, encoding="utf-8", newline="") as file:
         rows = [
-            row for row in csv.DictReader(file) if cap_of(row) and int(row["n_gpus"]) > 1 and not left_out_because(row)
+            row
+            for row in with_scripts(csv.DictReader(file))
+            if cap_of(row) and int(row["n_gpus"]) > 1 and not left_out_because(row)
         ]
     runs = collections.defaultdict(dict)
     for row in rows:

@@ -33,17 +33,19 @@ import subprocess
 import sys
 import tempfile
 
+from behind_figures import with_scripts
 from published_rows import (
     assumed_cluster_of,
     cap_of,
     cluster_of,
+    gpu_of,
     precision_of,
     select,
     sequence_of,
     series,
     step_seconds,
 )
-from published_scaling import BASELINE_NOISE, Predictor, gpu_of, line_of, rules_of
+from published_scaling import BASELINE_NOISE, Predictor, line_of, rules_of
 from quantile import quantile
 
 CLOSE = 1.5
@@ -188,7 +190,7 @@ def main():
         print(f"skipped: {path} is not there")
         return 0
     with open(path, encoding="utf-8") as file:
-        scored, lossy, _, _ = select(list(csv.DictReader(file)))
+        scored, lossy, _, _ = select(with_scripts(list(csv.DictReader(file))))
     pairs = pairs_of(scored + lossy)
     with tempfile.TemporaryDirectory() as folder:
         comparer = Comparer(options.ddpsim, options.option, folder)

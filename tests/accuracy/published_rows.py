@@ -3,71 +3,95 @@
 data/published-scaling/scaling-shared.csv has the rows."""
 
 import collections
+import functools
 import re
 
-# For each model name in the data, the name of `ddpsim list`. Sequence lengths are those of the repositories' own
-# scripts; the note of a row overrides them.
-MODELS = {
-    "resnet50": "resnet50",
-    "ResNet50": "resnet50",
-    "ResNet-50": "resnet50",
-    "RN50v1.5": "resnet50",
-    "resnet50v1.5": "resnet50",
-    "ResNet50 v1.5": "resnet50",
-    "ResNet50 v1b": "resnet50",
-    "resnet152": "resnet152",
-    "ResNet-101": "resnet101",
-    "resnext101-32x4d": "resnext101_32x4d",
-    "resnext101_32x8d": "resnext101_32x8d",
-    "VGG-16": "vgg16",
-    "Inception V3": "inception_v3",
-    "BERT-base pretrain (seq 128)": "bert-base:s128",
-    "biobert": "bert-base:s128",
-    "BERT-large": "bert-large:s128",
-    "BERT-large pretrain": "bert-large:s128",
-    "BERT-large SQuAD finetune": "bert-large:s384",
-    "GPT-2 small LM fine-tune (run_clm)": "gpt2",
-}
-PRECISIONS = {"FP32": "fp32", "TF32": "tf32", "AMP/FP16": "amp", "mixed": "amp", "FP16": "amp", "BF16": "bf16"}
+from row_machines import STAND_IN, Machine
+from row_words import PRECISIONS, NotPredicted, Words, whole
+from vocabulary.gpus import gpu_of as gpu_named
+from vocabulary.models import model_of
+
 NOT_SCORED_FLAGS = ("grad-accumulation", "input-pipeline", "batch-changes", "do-not-score")
 MOST_SINGLE_NODE_LOSS = 0.15
 ONE_PACK_MB = "100000"
 FUSION_MB = "64"  # default of HOROVOD_FUSION_THRESHOLD
 GROUPS = ("V100 single node", "V100 multi-node", "A100", "P100")
+# Clusters of `ddpsim list` by their GPU, links and ports. Rows on one node state no ports.
+BUNDLED = {
+    ("V100", "nvlink:6x25GBps:cube", "4x100Gbps:ib"): "dgx1v",
+    ("V100", "nvlink:6x25GBps:cube", ""): "dgx1v",
+    ("V100", "nvlink:6x25GBps:cube", "1x100Gbps:ib"): "dgx1v-1xedr",
+    ("V100", "nvlink:6x25GBps:cube", "1x25Gbps:tcp"): "p3.16xlarge",
+    ("V100", "nvswitch:150GBps", "8x100Gbps:ib"): "dgx2",
+    ("A100", "nvswitch:300GBps", "8x200Gbps:ib"): "dgxa100",
+}
+
+
+COLUMNS = ("framework", "precision", "notes", "scheme_settings")
+
+
+@functools.lru_cache(None)
+def words_of_columns(*texts):
+    return Words(dict(zip(COLUMNS, texts)))
+
+
+def words_of(row):
+    return words_of_columns(*(row.get(name) or "" for name in COLUMNS))
+
+
+@functools.lru_cache(None)
+def model_named(text):
+    return model_of(text)[:2]
+
+
+def workload_of(row):
+    """The model of a row and the tokens of a sample, as an estimate has them; None if the model has no such name."""
+    model, tokens = model_named(row["model"])
+    if model is None or model.sized or model.config:
+        return None
+    stated = sequence_of(row) or tokens
+    return model.name + (f":s{stated}" if stated and model.tokens else "")
+
+
+def machine_of(row):
+    """The cluster of a row in the words of the command line, without its size, and whether it is assumed.
+
+    Compute is scaled to a given step, so only the GPU's model counts. None if the row does not state it.
+    """
+    assumed = []
+    try:
+        machine = Machine(row | {"baseline_gpus": row["baseline_gpus"] or "1"}, assumed, words_of(row))
+        links = machine.inside()
+        ports = machine.ports() if int(row["nodes"] or 1) > 1 else machine.stated_ports()
+    except NotPredicted:
+        return None
+    doubtful = STAND_IN in assumed or "links-assumed" in row["flags"]
+    name = BUNDLED.get((machine.model, links, ports))
+    return name or f"gpu:{row['gpus_per_node']}x{machine.model} {links}" + (f" nic:{ports}" if ports else ""), doubtful
+
+
+def gpu_of(row):
+    """The model of a row's GPU, or of the newer one that stands in for it."""
+    return (gpu_named(row["gpu"])[0] or "").split("-")[0]
 
 
 def cluster_of(row):
-    """The cluster of a row in the words of the command line, without its size; None if the row does not state it."""
-    gpu, network, per_node = row["gpu"], row["network"], row["gpus_per_node"]
-    if row["source"] in ("Oneflow-Inc/DLPerf", "PaddleFleetX benchmark"):
-        return "dgx1v-1xedr"
-    if gpu.startswith(("V100-SXM2", "V100 (DGX)")):
-        return "p3.16xlarge" if "p3.16xlarge" in gpu else "dgx1v"
-    if gpu.startswith("V100-SXM3"):
-        return "dgx2"
-    if gpu.startswith("A100-SXM4"):
-        return "dgxa100"
-    if "Azure" in gpu:
-        # NC24rs has four PCIe cards per VM, and 24 Gb/s for all flows of its network together.
-        name = "V100" if gpu.startswith("V100") else "P100"
-        return f"gpu:{per_node}x{name} pcie:12GBps nic:1x24Gbps:tcp-vm"
-    return None
+    """The cluster of a row that states it, or None."""
+    machine = machine_of(row)
+    return machine[0] if machine and not machine[1] else None
 
 
 def assumed_cluster_of(row):
     """The assumed cluster of a row that does not state its machine, or None. Only the wide population admits such
     rows."""
-    if row["source"].startswith("PaddleFleetX"):  # eight V100 as in its other benchmark
-        return "dgx1v-1xedr"
-    if row["gpu"].startswith("Pascal"):  # taken for P100
-        kind = "tcp" if "TCP" in row["framework"] else "roce"
-        rate = re.search(r"(\d+) Gb/s", row["network"]).group(1)
-        return f"gpu:{row['gpus_per_node']}xP100 pcie:12GBps nic:1x{rate}Gbps:{kind}"
-    return None
+    machine = machine_of(row)
+    return machine[0] if machine and machine[1] else None
 
 
 def precision_of(row):
-    return PRECISIONS.get(row["precision"].split(" (")[0].split(" with")[0])
+    stated = words_of(row).precision.facts.get("precision", [])
+    found = next((one for one in PRECISIONS if one in stated), None)
+    return "amp" if found == "mixed" or (not found and words_of(row).get("half_gradients")) else found
 
 
 def series(row):
@@ -86,16 +110,18 @@ def run_of(row):
 
 
 def sequence_of(row):
-    stated = re.search(r"[Ss]equence [Ll]ength=(\d+)", row["notes"])
-    return stated.group(1) if stated else None
+    stated = words_of(row).get("sequence")
+    return str(stated) if stated else None
 
 
 def cap_of(row):
-    stated = re.search(r"bucket_cap_mb=(\d+)", row["notes"])
+    """The bucket cap in MiB that the row, its script or its library sets; None for PyTorch's own."""
+    words = words_of(row)
+    stated = words.get("bucket_mb")
     if stated:
-        return stated.group(1)
-    if is_apex_bert(row):
-        return str(250_000_000 * (2 if has_half_gradients(row) else 4) / 2**20)
+        return f"{stated:g}"
+    if words.get("bucket_elements"):
+        return str(words.get("bucket_elements") * (2 if has_half_gradients(row) else 4) / 2**20)
     if is_horovod(row):
         return FUSION_MB
     return ONE_PACK_MB if has_one_pack(row) else None
@@ -108,16 +134,7 @@ def is_horovod(row):
     last of them (operations.cc, RunLoopOnce and PerformOperation). The host runs ahead of the GPU, so all-reduces are
     full, and not limited to the gradients of 5 ms of backward.
     """
-    return "Horovod" in row["framework"]
-
-
-def is_apex_bert(row):
-    """Whether the row is NVIDIA's BERT pre-training: apex DDP with message_size=250000000, on a model in fp16 by amp's
-    O2.
-
-    Source: DeepLearningExamples, run_pretraining.py. DLPerf runs it from NGC's image.
-    """
-    return row["framework"].startswith("PyTorch") and "apex" in row["framework"] and "pretrain" in row["model"]
+    return words_of(row).has("scheme", "horovod")
 
 
 def has_one_pack(row):
@@ -132,36 +149,28 @@ def has_one_pack(row):
 def broadcasts_buffers(row):
     """Whether buffers are broadcast at each forward. Among these stacks only PyTorch's own DDP does so.
 
-    Its benchmark switches it off (benchmarks/distributed/ddp/benchmark.py: broadcast_buffers=False). Apex never
-    broadcast them. In Horovod and other frameworks, each rank keeps its own statistics of batch norm.
+    Apex never broadcast them. In Horovod and other frameworks, each rank keeps its own statistics of batch norm.
     """
-    return (
-        row["framework"].startswith("PyTorch")
-        and "apex" not in row["framework"]
-        and not is_horovod(row)
-        and "DDP benchmark" not in row["source"]
-    )
+    words = words_of(row)
+    own = words.get("torch") or row["framework"].startswith("PyTorch")
+    foreign = any(words.has(concept, name) for concept in ("library", "scheme") for name in ("apex", "horovod"))
+    return bool(own) and not foreign and words.get("broadcast_buffers") is not False
 
 
 def has_half_gradients(row):
-    return is_apex_bert(row) and precision_of(row) == "amp"
+    return bool(words_of(row).get("half_gradients")) and precision_of(row) == "amp"
 
 
 def torch_of(row):
-    stated = re.match(r"PyTorch (\d+\.\d+)", row["framework"])
-    return stated.group(1) if stated else None
+    return words_of(row).get("torch") if row["framework"].startswith("PyTorch") else None
 
 
 def nccl_of(row):
-    """The NCCL version of a row, from Dockerfiles of its source or of that year, or from NVIDIA's image.
+    """The NCCL version of a row, from a Dockerfile of its source or of that year, or from NVIDIA's image.
 
     If None, the version is the one that the stated PyTorch, or the default one, ships.
     """
-    if "NGC 20.03" in row["framework"]:
-        return "2.6.3"  # from its release notes
-    if row["source"] == "Horovod README (2017)":
-        return "2.0.5"
-    return "2.2.12" if row["source"] == "msalvaris BatchAI Horovod benchmarks" else None
+    return words_of(row).get("nccl")
 
 
 def step_seconds(row, value, gpus):
@@ -187,9 +196,9 @@ def left_out_because(row):
     for flag in NOT_SCORED_FLAGS:
         if flag in flags:
             return f"flag {flag}"
-    if row["model"] not in MODELS:
+    if workload_of(row) is None:
         return "model not in `ddpsim list`"
-    if not row["per_gpu_batch"].isdigit():
+    if whole(row["per_gpu_batch"]) is None:
         return "batch not stated"
     if not row["value_1gpu"] or not row["value_ngpu"]:
         return "no published figure to start from"
@@ -197,11 +206,11 @@ def left_out_because(row):
         return "metric is no step time"
     if precision_of(row) is None:
         return "precision not stated"
-    if "no NCCL" in row["framework"] or "allreduce on CPU" in row["framework"]:
+    if any(reason.startswith("all-reduce") for reason in words_of(row).framework.refused):
         return "all-reduce not by NCCL"
-    if "(PS)" in row["framework"]:
+    if words_of(row).has("scheme", "parameter_server"):
         return "parameter server"
-    if cluster_of(row) is None and assumed_cluster_of(row) is None:
+    if machine_of(row) is None:
         return "GPU not stated"
     return None
 
@@ -227,10 +236,8 @@ def wide_because(row, lowest_percentile):
 
 
 def group_of(row):
-    if row["gpu"].startswith("A100"):
-        return "A100"
-    if not row["gpu"].startswith("V100"):
-        return "P100"
+    if gpu_of(row) != "V100":
+        return gpu_of(row)
     return "V100 multi-node" if int(row["nodes"]) > 1 else "V100 single node"
 
 

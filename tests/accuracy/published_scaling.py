@@ -35,22 +35,23 @@ import sys
 import tempfile
 import threading
 
+from behind_figures import with_scripts
 from published_rows import (
     GROUPS,
-    MODELS,
     assumed_cluster_of,
     broadcasts_buffers,
     cap_of,
     cluster_of,
+    gpu_of,
     group_of,
     has_half_gradients,
     nccl_of,
     percentile,
     precision_of,
     select,
-    sequence_of,
     step_seconds,
     torch_of,
+    workload_of,
 )
 from quantile import quantile
 
@@ -148,10 +149,6 @@ def without_their_source(rows, bare, predict):
     return {case["row"]["row_id"]: case["predicted"] for case in cases}, learned
 
 
-def gpu_of(row):
-    return {"A": "A100", "V": "V100", "P": "P100"}[row["gpu"][0]]
-
-
 def line_of(cluster, nodes, per_node):
     """A cluster of this size in one line."""
     cluster = re.sub(r"gpu:\d+x", f"gpu:{per_node}x", cluster)
@@ -199,9 +196,7 @@ class Predictor:
 
     def workload(self, row):
         """WORKLOAD of a row: an estimate of its model on the stated GPU."""
-        model = MODELS[row["model"]]
-        if sequence_of(row):
-            model = model.split(":")[0] + ":s" + sequence_of(row)
+        model = workload_of(row)
         name, _, rest = model.partition(":")
         spec = f"{name}@{gpu_of(row)}:b{row['per_gpu_batch']}:{precision_of(row)}" + (rest and ":" + rest)
         return self.half(spec) if has_half_gradients(row) else spec
@@ -522,7 +517,7 @@ def main():
         print(f"skipped: {path} is not there")
         return
     with open(path, encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+        rows = with_scripts(list(csv.DictReader(file)))
     scored, lossy, wide, others = select(rows)
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         predictor = Predictor(arguments.ddpsim, arguments.option, folder)

@@ -49,6 +49,8 @@ class Machine:
                 raise NotPredicted("number of nodes not stated")
         if nodes and (nodes == 1 and gpus > per_node or nodes > 1 and gpus != nodes * per_node):
             raise NotPredicted("contradiction: GPUs, nodes and GPUs of a node")
+        if "cube" in self.network and self.gpu in NVLINKS:  # the row's GPUs are a part of eight
+            per_node = 8
         self.gpus, self.per_node = gpus, max(1, per_node)
         self.nodes = self.nodes_of(gpus)
 
@@ -67,8 +69,9 @@ class Machine:
         by_pcie = re.search(r"PCI-?[Ee]", network + " " + (self.row.get("gpu") or "")) or "no NVLink" in network
         if per_node == 1:
             return ""
-        if self.machine and self.machine[1] in (per_node, 8) and self.machine[2] and not by_pcie:
-            return self.machine[2]
+        links = self.machine[2] if self.machine and self.machine[1] >= per_node else ""
+        if links and (not by_pcie or links.startswith("pcie")):
+            return links
         if self.stands_in and self.model == "P100":  # Kepler has only PCIe
             return PCIE3
         if self.gpu in NVLINKS:
@@ -108,13 +111,19 @@ class Machine:
             self.assumed.append(NVLINK)
         return f"nvlink:{NVLINKS[self.gpu]}" + (":cube" if self.per_node == 8 else "")
 
-    def ports(self):
-        """The network between nodes."""
+    def stated_ports(self):
+        """The network between nodes, as the row or its machine has it; "" if neither does."""
         stated, machine = ports_of(self.network, self.per_node), self.machine[3] if self.machine else ""
         if stated and not kind_of(self.network):  # the machine's, or one that the remarks name
-            kind = machine.rpartition(":")[2] or kind_of(self.row.get("notes") or "") or "ib"
+            kind = (
+                machine.rpartition(":")[2] or kind_of(f"{self.row.get('notes')} ; {self.row.get('framework')}") or "ib"
+            )
             stated = re.sub(r":\w*$", ":" + kind, stated)
-        stated = stated or machine
+        return stated or machine
+
+    def ports(self):
+        """The network between nodes, or the usual one."""
+        stated = self.stated_ports()
         if (
             not stated
             and kind_of(self.network) != "tcp"

@@ -13,7 +13,9 @@ from vocabulary.scan import scan
 DIMENSIONS, SEQUENCE = "dimensions, by the stated size", "sequence length, as the model was trained"
 COLUMNS = ("scheme", "scheme_settings", "precision", "framework", "per_gpu_batch", "notes")
 # What remarks may state if no column does. Remarks are prose: other words in them may be about something else.
-NOTED = {"sequence", "micro_batch", "global_batch", "accumulate", "checkpointing", "checkpointed_blocks", "param_dtype", "reduce_dtype", "dtypes", "torch",
+NOTED = {
+    "sequence",
+    "bucket_mb", "micro_batch", "global_batch", "accumulate", "checkpointing", "checkpointed_blocks", "param_dtype", "reduce_dtype", "dtypes", "torch",
          "wrap", "min_num_params", "colocated", "own_servers", "servers", "optimizer", "attention", "syncs_each", "when", "overlap", "pull", "tensor", "pipeline", "context",
          "expert", "period", "comm_hook", "fused_optimizer", "overlap_grad_reduce", "overlap_param_gather", "single_process", "group"}  # fmt: skip
 # Reasons that count wherever they are named.

@@ -35,12 +35,12 @@ import itertools
 import json
 import math
 import os
-import pathlib
 import sys
 import tempfile
 
 import scheme_figures
 import scheme_rows
+from behind_figures import with_scripts
 from row_words import NotPredicted
 from scheme_program import HELD_UP, Predictor, Program
 from scheme_report import Case, by_group, figures_of, line, misses, shortened, table
@@ -78,30 +78,6 @@ BARS = {
 
 def rank_of_reference(job):
     return 0 if job.scheme == "none" else 1 if job.scheme == "ddp" else 2
-
-
-def with_scripts(rows):
-    """Rows with the words of the script behind their figure, where one was read (scripts_behind_figures.csv).
-
-    The words stand in front of the row's own, which overrule them. Only a precision that does not hold under the row's
-    scheme is replaced. The rules read both as they read any row.
-    """
-    with open(pathlib.Path(__file__).with_name("scripts_behind_figures.csv"), encoding="utf-8", newline="") as file:
-        scripts = list(csv.DictReader(file))
-    found = []
-    for row in rows:
-        for script in scripts:
-            if row["source"] == script["source"] and all(
-                script[part] in row[column]
-                for part, column in (("page", "source_ref"), ("model", "model"), ("scheme", "scheme"))
-            ):
-                row = row | {"scheme_settings": f"{script['scheme_settings']}; {row['scheme_settings']}"}
-                row["precision"] = script["precision"] or row["precision"]
-                if script["network"]:
-                    row |= {"network": script["network"], "flags": row["flags"] + " links-assumed"}
-                break
-        found.append(row)
-    return found
 
 
 class Rows:

@@ -9,6 +9,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "accuracy"))
 
 import published_rows as rows  # noqa: E402
+from behind_figures import with_scripts  # noqa: E402
 import published_scaling as scaling  # noqa: E402
 import rank_costs  # noqa: E402
 
@@ -41,7 +42,7 @@ def row(**changes):
 
 class Population(unittest.TestCase):
     def reason(self, changed):
-        *_, others = rows.select([changed])
+        *_, others = rows.select(with_scripts([changed]))
         return next(iter(others), None)
 
     def test_each_exclusion_has_its_name(self):
@@ -53,15 +54,16 @@ class Population(unittest.TestCase):
 
     def test_a_stack_that_loses_much_on_one_node_is_separate_on_several_too(self):
         lossy = row(scaling_efficiency="0.84")
-        several = row(nodes="2", n_gpus="16", scaling_efficiency="0.8")
+        several = row(nodes="2", n_gpus="16", scaling_efficiency="0.8", network="100 Gb/s EDR")
         self.assertEqual(rows.select([lossy, several])[:2], ([], [lossy, several]))
         self.assertEqual(rows.select([row(), several])[:2], ([row(), several], []))
 
     def test_duplicates_and_assumed_machines_are_in_the_wide_population_only(self):
         median, tail = (row(metric="s/iter p" + p, value_1gpu="0.1", value_ngpu="0.11") for p in ("50", "90"))
         unwired = row(source="PaddleFleetX benchmark (2019-06, Paddle 1.5)", gpu="V100")
-        scored, _, wide, _ = rows.select([tail, median, unwired])
-        self.assertEqual((scored, wide), ([median], [tail, unwired]))
+        scored, _, wide, _ = rows.select(with_scripts([tail, median, unwired]))
+        self.assertEqual(scored, [median])
+        self.assertEqual([one["source"] for one in wide], [tail["source"], unwired["source"]])
 
 
 class Caps(unittest.TestCase):
@@ -70,7 +72,15 @@ class Caps(unittest.TestCase):
         self.assertEqual(rows.cap_of(row(notes="bucket_cap_mb=1")), "1")
         self.assertEqual(rows.cap_of(row(framework="TensorFlow2+Horovod")), "64")
         self.assertEqual(rows.cap_of(row(framework="TensorFlow 2.3.0")), rows.ONE_PACK_MB)
-        apex = row(framework="PyTorch (apex/native DDP)", model="BERT-large pretrain")
+        apex = with_scripts(
+            [
+                row(
+                    source="NVIDIA DeepLearningExamples",
+                    framework="PyTorch (apex/native DDP)",
+                    model="BERT-large pretrain",
+                )
+            ]
+        )[0]
         self.assertAlmostEqual(float(rows.cap_of(apex)), 1e9 / 2**20)
 
 
@@ -129,7 +139,7 @@ class Slowdown(unittest.TestCase):
             {"framework": "MXNet 1.6.0"},
             {"source": "PyTorch DDP benchmark README"},
         ):
-            self.assertFalse(rows.broadcasts_buffers(row(**{"framework": "PyTorch 1.4", **changed})))
+            self.assertFalse(rows.broadcasts_buffers(with_scripts([row(**{"framework": "PyTorch 1.4", **changed})])[0]))
 
 
 if __name__ == "__main__":

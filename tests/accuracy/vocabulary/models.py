@@ -165,6 +165,8 @@ WORDS = joined(
         LLM, decoder, dense, language model, Llama, LLaMA-like, Llama style, Llama-style, dense LLM, Llama-like,
         decoder-only, large language model, LM, dense decoder, dense transformer"""),
     number("layers", "count", "# layers"),
+    # Its scripts cut questions with their paragraphs to that length.
+    means("usual_sequence", 384, "SQuAD"),
     number("sequence", "tokens", "seq, seq len, sequence length, # tokens, s#, max_seq_length, seq#"),
     refused("model changed", """
         modded, removed, dropped, reduced, pruned, lm_head dropped, truncated, frozen, with frozen encoder, toy, tiny"""),
@@ -173,7 +175,7 @@ WORDS = joined(
         MoE, mixture of experts, Switch, experts, supernet, VLA, policy, multimodal"""),
     silent("""
         Megatron, DeepSpeed, fine-tune, finetune, fine-tuning, finetuning, pretrain, pre-train, pretraining, pre-training, training,
-        ImageNet, ImageNet-1k, CIFAR-10, CIFAR-100, CIFAR, SQuAD, MRPC, GLUE, WikiText, wikitext-103, OpenWebText, C4,
+        ImageNet, ImageNet-1k, CIFAR-10, CIFAR-100, CIFAR, MRPC, GLUE, WikiText, wikitext-103, OpenWebText, C4,
         COCO, WMT, WMT14, WMT16, hf, chat, instruct, base, uncased, cased, meta-llama, huggingface, HuggingFace,
         Hugging Face, transformers, torchvision, timm, model, architecture, Llama2 architecture, SFT, full, CI
         benchmark, benchmark, synthetic, synthetic data, SWAG, QNLI, SST-2, class, size, parameters, params, the, of,
@@ -246,7 +248,7 @@ def model_of(text, millions="", remarks=""):
     described = by_dimensions(f"{text} ; {remarks}")
     if described and not found.facts.get("model"):
         return described, next(iter(found.facts.get("sequence", [])), None), None
-    stated = next(iter(found.facts.get("sequence", [])), None)
+    stated = next(iter(found.facts.get("sequence", []) + found.facts.get("usual_sequence", [])), None)
     if found.refused:
         return None, stated, found.refused[0]
     outside = re.sub(r"\([^)]*\)", "", text)  # brackets hold remarks

@@ -23,12 +23,13 @@ BYTES = {
     "b": 1, "bytes": 1, "byte": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12,
     "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40,
 }  # fmt: skip
+VERSIONS = {"version": 3, "minor": 2}  # kinds of versions, with their parts
 SHORTEST_SLIP = 7  # letters
 MOST = 1e15  # beyond it a number is none
 UNITS = SCALES.keys() | BYTES.keys()
 
 TOKEN = re.compile(
-    r"[A-Za-z][A-Za-z0-9]*\d\.\d+[A-Za-z]*|\d+(?:\.\d+)?(?:e[+-]?\d+)?[A-Za-z]*\d*[A-Za-z]*(?![A-Za-z0-9])|[A-Za-z0-9]+",
+    r"[A-Za-z][A-Za-z0-9]*\d\.\d+[A-Za-z]*|\d+(?:\.\d+)*(?:e[+-]?\d+)?[A-Za-z]*\d*[A-Za-z]*(?![A-Za-z0-9])|[A-Za-z0-9]+",
     re.IGNORECASE,
 )
 # Names of classes, which say nothing by themselves.
@@ -165,12 +166,17 @@ def meaning_at(tokens, begin, table):
     return run
 
 
+def version_of(text, kind):
+    found = re.match(r"\d+(?:\.\d+)+", text)
+    return ".".join(found.group(0).split(".")[: VERSIONS[kind]]) if found else None
+
+
 def scaled(token, unit, kind):
     """The value of a number: of elements, of bytes in MiB, of tokens (k is 1024), or a plain one."""
+    if kind in VERSIONS:
+        return version_of(token.plain, kind)
     value, own = token.number
     unit = own or unit
-    if kind == "version":
-        return token.text
     if kind == "sized" and unit not in BYTES:
         return None
     if kind == "elements" and unit in BYTES and unit not in SCALES:
@@ -212,6 +218,8 @@ def read_number(entry, tokens, at, negated, table):
         at < len(tokens) and tokens[at].plain in ("of", "is", "to", "size", "about", "x") and tokens[at].gap == "soft"
     ):
         at += 1
+    if at < len(tokens) and entry.value in VERSIONS and version_of(tokens[at].plain, entry.value):
+        return version_of(tokens[at].plain, entry.value), at + 1
     if at < len(tokens) and tokens[at].number:
         end = at + 1
         unit = (
@@ -251,7 +259,7 @@ def read_choice(entry, tokens, at, negated, table):
 
 def read_degree(entry, tokens, at, negated, table):
     """A word that a number gives another meaning: "DP" and "DP=8". A number stands for itself."""
-    kind = "version" if entry.value[1] == "torch" else "count"
+    kind = "minor" if entry.value[1] == "torch" else "count"
     value, end = read_number(Entry("", "number", kind), tokens, at, False, table)
     if value is not None and tokens[at].gap != "hard":
         return (entry.value[1], value), end

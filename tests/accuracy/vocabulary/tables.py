@@ -4,7 +4,7 @@
     scheme = data_parallel [as written]: …          only if written with these capitals
     scheme = dp [number: replicas]: …               with a number behind it, that many of something else ("none": ignored)
     overlap_comm [flag]: overlap_comm               a switch, on unless its value or a "no" in front says otherwise
-    bucket_mb [mib]: bucket_cap_mb                  a number: mib, mb, sized (needs a unit), bytes, elements, tokens, count, version
+    bucket_mb [mib]: bucket_cap_mb                  a number: mib, mb, sized (needs a unit), bytes, elements, tokens, count, version, minor
     wrap [size: by_size, size | none: null]: wrap   a key whose value has one of these spellings; "alone" and "no" say what
                                                     it means without a value and behind a "no", "#" that numbers count
     not simulated, REASON: LoRA, PEFT               the row is refused for that reason
@@ -20,7 +20,7 @@ import re
 from vocabulary.entries import cased, choice, degree, flag, joined, means, number, refused, silent, silent_keys
 
 HEAD = re.compile(r"([^\[\]:=]+?)(?: = ([^\[\]:]+?))?(?: \[(.*)\])?")
-KINDS = ("mib", "mb", "sized", "bytes", "elements", "tokens", "count", "version")
+KINDS = ("mib", "mb", "sized", "bytes", "elements", "tokens", "count", "version", "minor")
 
 
 def value_of(text):
