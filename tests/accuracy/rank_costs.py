@@ -9,9 +9,8 @@
    synchronisation of gradients.
 3. PyTorch DDP on B200 (data/ranks/weakscale_ddp.csv): whole steps on 1 to 16 GPUs, predicted from the step of one GPU.
 4. MLPerf submissions at two scales (data/ranks/mlperf_pairs.csv), whose runs agree within 1 %.
-5. Six trainings of two GPUs with and without overlap (damek/cs336-assignment2-systems). They
-are
-   predicted from the step without overlap and that machine's own table of all-reduces.
+5. Trainings with and without overlap whose source states the step without and its own table of all-reduces
+   (given_steps.py).
 
 None of these values was used to choose several_gpus and several_nodes. The fleets of 1 gave gpu_spread, the trainings
 of 5 the slowdown of NCCL while compute runs, and 4 together with published steps gave per_doubling. Each is compared
@@ -30,6 +29,7 @@ import subprocess
 import sys
 import tempfile
 
+from given_steps import GivenSteps
 from published_scaling import EXPECTED_MAXIMUM
 
 GPU_SPREADS = {"V100": 0.015, "RTX PRO": 0.007}  # rank_slowdown.cpp
@@ -58,8 +58,12 @@ def constant(gpus, nodes):
     return 0 if gpus == 1 else 0.045 + 0.025 * math.log2(nodes)
 
 
-def read(shared, name):
-    path = os.path.join(shared, "data", "ranks", name)
+def ranks(shared):
+    return os.path.join(shared, "data", "ranks")
+
+
+def read(folder, name):
+    path = os.path.join(folder, name)
     if not os.path.exists(path):
         sys.exit(print(f"skipped: {path} is not there"))
     with open(path, encoding="utf-8", newline="") as file:
@@ -72,7 +76,7 @@ def rmse(errors):
 
 def fleets(shared):
     values = collections.defaultdict(list)
-    for row in read(shared, "spread_raw.csv"):
+    for row in read(ranks(shared), "spread_raw.csv"):
         values[row["gpu"], row["workload"].split(",")[0], row["metric"]].append(float(row["rel_to_fleet_median"]))
     lines = [
         "| the slowest of n GPUs over the median | GPUs | n = 2 | 8 | 64 | taken for 2, 8, 64 |",
@@ -100,7 +104,7 @@ def megatron(shared):
 
     Both are shown because jobs ran on different nodes, whose one-GPU steps differ by 3 %.
     """
-    rows = read(shared, "perrank_jobs.csv")
+    rows = read(ranks(shared), "perrank_jobs.csv")
     lines = [
         "| Megatron-LM, 32 micro-batches a step: loss beyond logged synchronisation | jobs | mechanisms | 4.5 % + 2.5 % a "
         "doubling | nothing | best constant |",
@@ -157,7 +161,7 @@ def compute_of(step):
 
 def weak_scaling(shared, program):
     """Predicts from the step of one GPU under DDP with the same model and batch."""
-    rows = [row for row in read(shared, "weakscale_ddp.csv") if row["gpu"].startswith("B200")]
+    rows = [row for row in read(ranks(shared), "weakscale_ddp.csv") if row["gpu"].startswith("B200")]
     steps = collections.defaultdict(dict)
     for row in rows:
         if row["scaling"] == "weak":
@@ -221,7 +225,7 @@ def mlperf(shared):
     ]
     pairs = [
         row
-        for row in read(shared, "mlperf_pairs.csv")
+        for row in read(ranks(shared), "mlperf_pairs.csv")
         if row["accelerator_kind"] == "GPU"
         and float(row["base_run_cv"]) < MOST_RUN_CV
         and float(row["run_cv"]) < MOST_RUN_CV
@@ -257,71 +261,20 @@ def mlperf(shared):
     return lines
 
 
-# The model of these trainings has 48 layers of width 1600, three products of 6400, 10,000 words and no biases, which
-# gives their 7.444 GiB of gradients. Backward is assumed to be two thirds of the step without communication and
-# optimizer. The optimizer, an AdamW in Python, was not timed.
-LAYERS, WIDTH, INNER, WORDS = 48, 1600, 6400, 10_000
-OPTIMIZER_US = (50e3, 100e3, 150e3)
-ALL_REDUCES_MS = {1: 0.118, 10: 0.594, 100: 5.27, 1000: 50.8}  # by MB, from the README of that data
-
-
-def language_model():
-    sizes = [WIDTH * WORDS]
-    for _ in range(LAYERS):
-        sizes += [WIDTH * WIDTH] * 4 + [WIDTH * INNER] * 3 + [WIDTH] * 2
-    return sizes + [WIDTH, WIDTH * WORDS]
+# The optimizer, an AdamW in Python, was not timed.
+OPTIMIZERS_US = (50e3, 100e3, 150e3)
 
 
 def overlap(shared, program, folder):
-    path = os.path.join(shared, "data", "levers", "levers.csv")
-    with open(path, encoding="utf-8", newline="") as file:
-        rows = [
-            row for row in csv.DictReader(file) if "cs336" in row["source"] and row["lever"].startswith("overlap off")
-        ]
-    table, cluster, workload = (os.path.join(folder, name) for name in ("table.csv", "cluster.json", "workload.json"))
-    with open(table, "w", encoding="utf-8") as file:
-        file.write("bytes,time_us\n" + "".join(f"{mb}000000,{1e3 * ms}\n" for mb, ms in ALL_REDUCES_MS.items()))
-    subprocess.run(
-        [program.ddpsim, "calibrate", table + "@1x2", "--cluster", "node:1 gpu:2xA100 pcie:25GBps:p2p", "-o", cluster],
-        check=True,
-        capture_output=True,
-    )
-    sizes = language_model()
-    parameters = [{"name": f"p{i}", "shape": [size], "dtype": "float32"} for i, size in enumerate(sizes)]
+    rows = read(os.path.join(shared, "data", "levers"), "levers.csv")
+    given = GivenSteps(program.ddpsim, rows, folder)
 
     def errors(optimizer, *options):
         found = []
-        for row in rows:
-            alone, overlapped, wire = (1e6 * float(row[key]) for key in ("before", "after", "comm_before"))
-            backward = (alone - wire - optimizer) * 2 / 3
-            ready, written = [], 0
-            for i in reversed(range(len(sizes))):
-                written += sizes[i]
-                ready.append({"parameter": i, "at_us": backward * written / sum(sizes)})
-            with open(workload, "w", encoding="utf-8") as file:
-                json.dump(
-                    {
-                        "schema": "ddpsim.workload/1",
-                        "name": "two GPUs",
-                        "parameters": parameters,
-                        "forward": {"duration_us": backward / 2},
-                        "backward": {"duration_us": backward, "ready": ready},
-                        "optimizer": {"duration_us": optimizer},
-                    },
-                    file,
-                )
-            step = program.step(
-                workload,
-                cluster,
-                "--bucket-cap-mb",
-                "0",
-                "--torch",
-                "2.4",
-                "--rank-slowdown",
-                "0%",
-                "--gradient-as-bucket-view",
-                *options,
-            )
+        for row in given.alone.values():
+            alone, overlapped = (1e6 * float(row[key]) for key in ("before", "after"))
+            buckets = ("--bucket-cap-mb", "0", "--torch", "2.4", "--gradient-as-bucket-view")
+            step = program.step(*given.job(row, optimizer), *buckets, *options)
             found.append((step["iteration_us"] - overlapped) / alone)
         return f"{statistics.median(found):+.3f}, worst {max(found, key=abs):+.3f}"
 
@@ -329,7 +282,7 @@ def overlap(shared, program, folder):
         "| step with overlap over step without, six settings | optimizer taken for | as predicted | NCCL not slowed by compute |",
         "|---|---|---|---|",
     ]
-    for optimizer in OPTIMIZER_US:
+    for optimizer in OPTIMIZERS_US:
         lines.append(
             f"| off by | {optimizer / 1e3:.0f} ms | {errors(optimizer)} | {errors(optimizer, '--interference', 'nccl:1')} |"
         )
