@@ -159,7 +159,7 @@ WORDS = joined(
     *(means("model", name, *{plain(one): one for one in (name, *ALIASES.get(name, "").split(", ")) if one}.values()) for names in CATALOGUE.values() for name in names.split()),
     *(means("model", name, *(one for one in names.split(", ") if plain(one) != plain(name)), name) for name, (_, _, names) in OTHERS.items()),
     means("kind", "gpt", """
-        GPT, GPT-2 like, GPT-style, GPT style, GPT-3, GPT-like, GPT3, transformer, Megatron GPT, GPT2-like, GPT
+        minGPT, GPT, GPT-2 like, GPT-style, GPT style, GPT-3, GPT-like, GPT3, transformer, Megatron GPT, GPT2-like, GPT
         model, T-NLG like, GPT-3 style"""),
     means("kind", "llama", """
         LLM, decoder, dense, language model, Llama, LLaMA-like, Llama style, Llama-style, dense LLM, Llama-like,
