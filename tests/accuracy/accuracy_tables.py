@@ -553,7 +553,7 @@ TABLES = (
             group(
                 schemes("steps", "links known", "k_") + schemes("steps", "all"),
                 (
-                    "steps under FSDP, ZeRO and others, nothing given",
+                    "steps under FSDP, ZeRO and others, nothing given; two do not say how long their samples are",
                     "{n} rows",
                     "ddpsim",
                     "{median} %",

@@ -86,7 +86,9 @@ class Changes(unittest.TestCase):
         chance, words = random.Random(SEED), [*WORDS, "->", "off->on", "flurble", "(", ")", "1 MB -> 2 MB"]
         for _ in range(RANDOM_ROWS):
             changed = chance.sample(list(row()), 5)
-            made = row(**{name: " ".join(chance.choice(words) for _ in range(chance.randint(0, 5))) for name in changed})
+            made = row(
+                **{name: " ".join(chance.choice(words) for _ in range(chance.randint(0, 5))) for name in changed}
+            )
             try:
                 setting_rows.measured_gain(made)
                 for side in setting_rows.sides_of(made):
