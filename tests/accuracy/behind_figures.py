@@ -1,8 +1,8 @@
 """Adds to rows what the script or the pages behind a figure say (behind_figures.csv), in their own words.
 
-Rows leave open what their page shows elsewhere: arguments of a script, a Dockerfile, the links of a machine. The file has
-one line for each, with where it was read; none is derived from a measured value. The rules read a row with these words as
-they read any other."""
+Rows leave open what their page shows elsewhere: arguments of a script, a Dockerfile, the links of a machine. The file
+has one line for each, with where it was read; none is derived from a measured value. The rules read a row with these
+words as they read any other."""
 
 import csv
 import functools

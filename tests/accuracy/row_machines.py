@@ -22,7 +22,8 @@ class Machine:
         self.row, self.assumed, self.words = row, assumed, words
         self.network, card = row.get("network") or "", row.get("gpu") or ""
         self.gpu, self.stands_in, reason = gpu_of(card)
-        old = re.search(r"K80", card)  # a machine is known by its own GPU, not by the stand-in
+        # A machine is known by its own GPU, not by the stand-in.
+        old = re.search(r"K80", card)
         named = old.group(0) if old else self.gpu or ""
         remarks = " ; ".join(row.get(name) or "" for name in ("framework", "scheme_settings", "notes"))
         self.machine = machine_of(f"{card} ; {self.network}", named) or machine_of(remarks, named)
@@ -102,7 +103,8 @@ class Machine:
     def volta(self, by_pcie):
         """The links of V100 and P100, whose nodes differ."""
         if by_pcie or "slowest link" in self.network:
-            if not by_pcie:  # machines of two cards each; the link between machines is the slowest
+            # These are machines of two cards each, and the link between machines is the slowest.
+            if not by_pcie:
                 self.assumed.append(PCIE)
             return PCIE3
         if self.gpu == "V100" and (self.per_node == 16 or "NVSwitch" in self.network):

@@ -1,8 +1,9 @@
 """The facts that a row of published measurements states: its columns read by one vocabulary.
 
-A row is any mapping with some of the columns `scheme`, `scheme_settings`, `precision`, `framework`, `model`, `params_M`,
-`gpu`, `gpus_per_node`, `nodes`, `n_gpus`, `network`, `per_gpu_batch`, `notes`. Only inputs are read, never a result, a
-source or a row's name. What is missing, unknown or contradictory is a reason (NotPredicted), never an error."""
+A row is any mapping with some of the columns `scheme`, `scheme_settings`, `precision`, `framework`, `model`,
+`params_M`, `gpu`, `gpus_per_node`, `nodes`, `n_gpus`, `network`, `per_gpu_batch`, `notes`. Only inputs are read,
+never a result, a source or a row's name. What is missing, unknown or contradictory is a reason (NotPredicted), never
+an error."""
 
 import re
 
@@ -13,11 +14,12 @@ from vocabulary.scan import scan
 DIMENSIONS, SEQUENCE = "dimensions, by the stated size", "sequence length, as the model was trained"
 COLUMNS = ("scheme", "scheme_settings", "precision", "framework", "per_gpu_batch", "notes")
 # What remarks may state if no column does. Remarks are prose: other words in them may be about something else.
-NOTED = {
-    "sequence",
-    "bucket_mb", "micro_batch", "global_batch", "accumulate", "checkpointing", "checkpointed_blocks", "param_dtype", "reduce_dtype", "dtypes", "torch",
-         "wrap", "min_num_params", "colocated", "own_servers", "servers", "optimizer", "attention", "syncs_each", "when", "overlap", "pull", "tensor", "pipeline", "context",
-         "expert", "period", "comm_hook", "fused_optimizer", "overlap_grad_reduce", "overlap_param_gather", "single_process", "group"}  # fmt: skip
+NOTED = set(
+    """sequence bucket_mb micro_batch global_batch accumulate checkpointing checkpointed_blocks param_dtype
+    reduce_dtype dtypes torch wrap min_num_params colocated own_servers servers optimizer attention
+    syncs_each when overlap pull tensor pipeline context expert period comm_hook fused_optimizer
+    overlap_grad_reduce overlap_param_gather single_process group""".split()
+)
 # Reasons that count wherever they are named.
 NOTED_REASONS = (
     "parameters added or left out",

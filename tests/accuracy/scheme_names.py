@@ -4,12 +4,21 @@ If the library of a stack decides something that a row leaves open, the rule nam
 
 from row_words import NotPredicted
 
-# Of several names, the one that says most: "Horovod DDP" is Horovod's, "DDP + ZeRO-1" is ZeRO's.
-ORDER = ("parameter_server", "byteps", "kvstore", "kvstore_async", "slowmo", "local_sgd", "zero_redundancy", "zero", "fsdp2", "fsdp1", "fsdp", "megatron",
-         "replicate", "horovod", "bagua", "mirrored", "apex", "data_parallel", "dp", "compiled", "megatron_ddp", "naive", "ddp", "none")  # fmt: skip
+# The first of several names counts, which says most: "Horovod DDP" is Horovod's, "DDP + ZeRO-1" is ZeRO's.
+ORDER = """parameter_server byteps kvstore kvstore_async slowmo local_sgd zero_redundancy zero fsdp2 fsdp1 fsdp megatron
+    replicate horovod bagua mirrored apex data_parallel dp compiled megatron_ddp naive ddp none""".split()
 # Settings of a scheme whose name may stand nowhere else.
-IMPLIED = (("overlap_with_ddp", "zero_redundancy"), ("parameters_as_bucket_view", "zero_redundancy"), ("stage", "zero"), ("stages", "zero"),
-           ("offload_zero", "zero"), ("plus_plus", "zero"), ("strategy", "fsdp"), ("flat", "naive"), ("comm_hook", "ddp"))  # fmt: skip
+IMPLIED = (
+    ("overlap_with_ddp", "zero_redundancy"),
+    ("parameters_as_bucket_view", "zero_redundancy"),
+    ("stage", "zero"),
+    ("stages", "zero"),
+    ("offload_zero", "zero"),
+    ("plus_plus", "zero"),
+    ("strategy", "fsdp"),
+    ("flat", "naive"),
+    ("comm_hook", "ddp"),
+)
 # What the settings may make of a scheme's name: "DDP" with `use_distributed_optimizer` is Megatron's.
 REFINED = {
     "ddp": ("megatron", "compiled", "zero_redundancy", "local_sgd", "slowmo"),
@@ -21,24 +30,16 @@ REFINED = {
 SHARDED_BY = {"torchtitan": "fsdp2", "torchtune": "fsdp2", "olmo_core": "fsdp2"}
 # Libraries whose data parallelism is compiled or their own.
 OTHER_LIBRARIES = ("jax", "paddle", "mindspore", "oneflow")
-REDUCER = {"bucket_mb", "bucket_elements", "first_bucket_mb", "one_bucket", "bucket_view", "static_graph", "find_unused", "comm_hook", "powersgd_rank",
-           "optimizer_in_backward", "process_groups"}  # fmt: skip
-FSDP = {
-    "strategy",
-    "wrap",
-    "min_num_params",
-    "backward_prefetch",
-    "forward_prefetch",
-    "limit_all_gathers",
-    "use_orig_params",
-    "reshard",
-    "composer_precision",
-}
-ZERO = {"stage", "overlap_comm", "reduce_bucket_size", "allgather_bucket_size", "stage3_prefetch_bucket_size", "stage3_param_persistence_threshold",
-        "stage3_max_live_parameters", "stage3_max_reuse_distance", "zero_hpz_partition_size", "zero_quantized_weights", "zero_quantized_gradients",
-        "offload_zero", "plus_plus", "communication_data_type"}  # fmt: skip
-MEGATRON = {"overlap_grad_reduce", "overlap_param_gather", "grad_reduce_in_fp32"}
-SERVERS = {"servers", "own_servers", "partition", "placement", "update"}
+REDUCER = """bucket_mb bucket_elements first_bucket_mb one_bucket bucket_view static_graph find_unused comm_hook
+    powersgd_rank optimizer_in_backward process_groups"""
+FSDP = """strategy wrap min_num_params backward_prefetch forward_prefetch limit_all_gathers use_orig_params reshard
+    composer_precision"""
+ZERO = """stage overlap_comm reduce_bucket_size allgather_bucket_size stage3_prefetch_bucket_size
+    stage3_param_persistence_threshold stage3_max_live_parameters stage3_max_reuse_distance zero_hpz_partition_size
+    zero_quantized_weights zero_quantized_gradients offload_zero plus_plus communication_data_type"""
+MEGATRON = "overlap_grad_reduce overlap_param_gather grad_reduce_in_fp32"
+SERVERS = "servers own_servers partition placement update"
+REDUCER, FSDP, ZERO, MEGATRON, SERVERS = (set(one.split()) for one in (REDUCER, FSDP, ZERO, MEGATRON, SERVERS))
 # Settings that belong to schemes, and those of other schemes that a scheme takes as well.
 FAMILIES = (
     (("fsdp1", "fsdp2"), FSDP | {"stage"}),

@@ -9,11 +9,12 @@ from row_words import NotPredicted
 ONE_BUCKET_MB = 100000
 HALF = {"bf16": "bf16", "amp": "fp16"}
 # DDP by another library: (bucket in MiB, whether buffers are broadcast). Horovod: HOROVOD_FUSION_THRESHOLD. Bagua:
-# BAGUA_DEFAULT_BUCKET_SIZE. TensorFlow's strategies pack all gradients (NcclAllReduce's num_packs=1). Apex: 1e7 elements.
+# BAGUA_DEFAULT_BUCKET_SIZE. TensorFlow's strategies pack all gradients (NcclAllReduce's num_packs=1). Apex: 1e7
+# elements.
 REDUCERS = {"horovod": 64, "bagua": 10, "mirrored": ONE_BUCKET_MB, "apex": 38.147}
 ZERO = ("overlap_comm", "reduce_bucket_size", "allgather_bucket_size", "communication_data_type")
-ZERO3 = ("stage3_prefetch_bucket_size", "stage3_param_persistence_threshold", "stage3_max_live_parameters", "stage3_max_reuse_distance",
-         "zero_hpz_partition_size", "zero_quantized_weights", "zero_quantized_gradients")  # fmt: skip
+ZERO3 = """stage3_prefetch_bucket_size stage3_param_persistence_threshold stage3_max_live_parameters
+    stage3_max_reuse_distance zero_hpz_partition_size zero_quantized_weights zero_quantized_gradients""".split()
 
 
 def written(value):
@@ -117,7 +118,7 @@ def library_options(row, words, scheme, half, options):
 
 
 def zero_options(words, scheme, job):
-    names = ZERO + (ZERO3 if scheme == "zero3" else ())
+    names = (*ZERO, *(ZERO3 if scheme == "zero3" else ()))
     options = {name: written(words.get(name)) for name in names if words.get(name) is not None}
     if words.get("overlap") is not None:
         options.setdefault("overlap_comm", written(words.get("overlap")))
@@ -141,7 +142,8 @@ def zero_options(words, scheme, job):
 def servers_of(words, nodes, byteps):
     """The number of servers, if the row states it for this many nodes, and whether they stand on nodes of their own."""
     servers, fewer, own = words.get("servers"), words.get("fewer_servers"), words.get("own_servers")
-    if fewer:  # the number in brackets belongs to that size alone
+    # The number in brackets belongs to that size alone.
+    if fewer:
         if nodes == fewer and not servers:
             raise NotPredicted("number of servers not stated")
         servers = servers if nodes == fewer else None

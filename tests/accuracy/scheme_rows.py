@@ -39,7 +39,8 @@ class Job:
     """A row in the words of the command line. `cluster` has all nodes, and `options` are the options without
     --scheme."""
 
-    model: str  # MODEL of an estimate, or the name of a configuration in vocabulary.models
+    # MODEL of an estimate, a configuration, or the name of one in vocabulary.models.
+    model: str
     gpu: str
     batch: int
     sequence: "int | None"

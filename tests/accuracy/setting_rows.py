@@ -1,4 +1,4 @@
-"""Reads rows of one changed setting (data/levers/levers.csv): the change, and the rows before and after it.
+"""Reads rows of one changed setting: the change, and the rows before and after it.
 
 Both sides are rows of other schemes (scheme_rows.py), so the same words have the same meaning. What cannot be read is a
 reason (NotPredicted)."""

@@ -7,12 +7,11 @@ setting_rows.py reads a row's change, and scheme_rows.py the jobs before and aft
 sources state the step without overlap and their own all-reduces (given_steps.py); the first table has these. The others
 take their compute from the estimate, and usual values are named. Rows that cannot be read are listed by reason.
 
-A gain is a share of the step before the change. Its sign is right if it is the measured sign, or if both gains are too
-small to be measured (2 %). Two simple predictors are shown for comparison. One says no effect, within 2 %. For signs,
-the other knows the purpose of each setting: all gain except SyncBatchNorm and sharding. No value here was used to choose
-a constant of the model, with one exception. Six trainings with and without overlap gave the slowdown of NCCL while
-compute runs (rank_costs.py). Standard library only.
-"""
+A gain is a share of the step before the change. Its sign is right if it is the measured sign, or if both gains are
+too small to be measured (2 %). Two simple predictors are shown for comparison. One says no effect, within 2 %. For
+signs, the other knows the purpose of each setting: all gain except SyncBatchNorm and sharding. No value here was used
+to choose a constant of the model, with one exception. Six trainings with and without overlap gave the slowdown of
+NCCL while compute runs (rank_costs.py). Standard library only."""
 
 import argparse
 import collections

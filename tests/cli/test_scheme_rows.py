@@ -334,8 +334,9 @@ class Clusters(unittest.TestCase):
 
     def test_a_newer_gpu_stands_in_and_says_so(self):
         stated = {"gpu": "K80 (half board)", "network": "AWS p2.8xlarge, 10 Gb/s class", "model": "ResNet-50"}
+        # No step is given to which the stand-in could be scaled.
         with self.assertRaisesRegex(rows.NotPredicted, "GPU not in"):
-            rows.job_of(row(**stated))  # no step is given to which the stand-in could be scaled
+            rows.job_of(row(**stated))
         job = rows.job_of(row(**stated, baseline_gpus="1"))
         self.assertTrue(job.stands_in)
         self.assertEqual(job.cluster, "node:2 gpu:8xP100 pcie:15.75GBps nic:1x10Gbps:tcp")

@@ -39,8 +39,12 @@ def row(**changes):
     return {**made, **changes}
 
 
-def jobs(**changes):
-    return [scheme_rows.job_of(side) for side in setting_rows.sides_of(row(**changes))]
+def changed(change, **changes):
+    return row(**changes) | {"lever": change}
+
+
+def jobs(change="gradient_as_bucket_view off->on", **changes):
+    return [scheme_rows.job_of(side) for side in setting_rows.sides_of(changed(change, **changes))]
 
 
 class Changes(unittest.TestCase):
@@ -60,16 +64,16 @@ class Changes(unittest.TestCase):
     def test_the_sides_are_jobs_of_other_schemes(self):
         before, after = jobs()
         self.assertEqual(set(after.options) - set(before.options), {"--gradient-as-bucket-view"})
-        self.assertEqual([job.scheme for job in jobs(lever="DDP -> FSDP")], ["ddp", "fsdp1"])
-        self.assertEqual([job.syncs_each for job in jobs(lever="no_sync off->on (accumulate 4)")], [True, False])
-        self.assertEqual([job.precision for job in jobs(lever="fp32 -> fp16 under DDP", precision="")], ["fp32", "amp"])
-        self.assertEqual(jobs(lever="bucket size 1 MB -> 10 MB")[1].options[:2], ["--bucket-cap-mb", "10"])
+        self.assertEqual([job.scheme for job in jobs("DDP -> FSDP")], ["ddp", "fsdp1"])
+        self.assertEqual([job.syncs_each for job in jobs("no_sync off->on (accumulate 4)")], [True, False])
+        self.assertEqual([job.precision for job in jobs("fp32 -> fp16 under DDP", precision="")], ["fp32", "amp"])
+        self.assertEqual(jobs("bucket size 1 MB -> 10 MB")[1].options[:2], ["--bucket-cap-mb", "10"])
 
     def test_a_row_that_cannot_be_read_has_a_reason(self):
         for changes, reason in (
             ({"gpu": ""}, "GPU not stated"),
             ({"model": "MoCo (CIFAR-10, 100 epochs)"}, "dimensions"),
-            ({"lever": "flurble off->on"}, "unknown word: flurble"),
+            ({"change": "flurble off->on"}, "unknown word: flurble"),
             ({"batch": ""}, "batch"),
         ):
             with self.assertRaisesRegex(NotPredicted, reason):
@@ -99,8 +103,8 @@ class Changes(unittest.TestCase):
 
 class GivenSteps(unittest.TestCase):
     rows = (
-        row(lever="overlap off->on", batch="2", before="0.8", comm_before="0.4"),
-        row(lever="bucket size 1 MB -> 10 MB", batch="2", notes="1 MB 0.1 ms, 10 MB 0.6 ms, 100 MB 5.3 ms"),
+        changed("overlap off->on", batch="2", before="0.8", comm_before="0.4"),
+        changed("bucket size 1 MB -> 10 MB", batch="2", notes="1 MB 0.1 ms, 10 MB 0.6 ms, 100 MB 5.3 ms"),
     )
 
     def test_a_family_states_its_step_and_its_all_reduces(self):

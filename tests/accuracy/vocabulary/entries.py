@@ -33,10 +33,9 @@ def number(concept, kind, *spellings):
 
 
 def choice(concept, values, *spellings, alone=None, denied=None):
-    """A key whose value is one of several names. `values` has the spellings of each, `alone` is meant without a value."""
-    names = {plain(word): value for value, words in values.items() for word in words}
-    names |= {"": alone, "!": denied} | ({"#": True} if "#" in values else {})
-    return named(Entry(concept, "choice", names), spellings)
+    """A key whose value is one of several names. `values` has the spellings of each, `alone` is meant without a
+    value.""" names = {plain(word): value for value, words in values.items() for word in words} names |= {"": alone,
+    "!": denied} | ({"#": True} if "#" in values else {}) return named(Entry(concept, "choice", names), spellings)
 
 
 def degree(concept, value, counted, *spellings):

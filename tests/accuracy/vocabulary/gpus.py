@@ -1,7 +1,7 @@
 """GPUs by their product names, as `ddpsim list` has them, and the links and ports of the nodes they are sold in.
 
-A GPU that is not in the list has a stand-in of its own architecture, or the next newer one. Its step is scaled to a given
-one, so only the shares of forward and backward are the stand-in's. Links are data sheet values."""
+A GPU that is not in the list has a stand-in of its own architecture, or the next newer one. Its step is scaled to a
+given one, so only the shares of forward and backward are the stand-in's. Links are data sheet values."""
 
 import re
 

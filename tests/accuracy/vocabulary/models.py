@@ -99,9 +99,10 @@ def deberta(layers, hidden, heads):
     }
 
 
-# Sizes in billions: layers, width, heads. GPT-3: Brown et al. 2020, table 2.1. Megatron: Narayanan et al. 2021, table 1,
-# and Shoeybi et al. 2019.
-GPTS = """0.125 12 768 12, 0.35 24 1024 16, 0.76 24 1536 16, 1.3 24 2048 16, 1.7 24 2304 24, 2.7 32 2560 32, 3.6 30 3072 32,
+# Sizes in billions: layers, width, heads. GPT-3: Brown et al. 2020, table 2.1. Megatron: Narayanan et al. 2021, table
+# 1, and Shoeybi et al. 2019.
+GPTS = """0.125 12 768 12, 0.35 24 1024 16, 0.76 24 1536 16, 1.3 24 2048 16, 1.7 24 2304 24, 2.7 32 2560 32, 3.6 30
+3072 32,
     6.7 32 4096 32, 7.5 36 4096 32, 8.3 72 3072 24, 13 40 5120 40, 18.4 40 6144 48, 39.1 48 8192 64, 76.1 60 10240 80,
     145.6 80 12288 96, 175 96 12288 96, 310.1 96 16384 128, 529.6 105 20480 128, 1008 128 25600 160"""
 GPTS = {float(size): gpt(*map(int, dims)) for size, *dims in map(str.split, GPTS.split(","))}
@@ -114,8 +115,8 @@ LLAMAS = {
     70.0: "llama2-70b",
     405.0: "llama3-405b",
 }
-# Models that the program does not know by name: kind, tokens of a sample, and the arguments of the kind's configuration.
-# OLMo's norms have no weights, which are 0.005 % of it.
+# Models that the program does not know by name: kind, tokens of a sample, and the arguments of the kind's
+# configuration. OLMo's norms have no weights, which are 0.005 % of it.
 OTHERS = """
     llama-30b llama 2048 60 6656 52 52 17920 32000
     llama-65b llama 2048 80 8192 64 64 22016 32000
@@ -169,8 +170,8 @@ def near(table, billions):
 
 
 def sized(kind, billions, layers=None):
-    """The model of a stated size. Beyond the papers it has 12 l h² parameters, with h = 128 l if the layers are not stated."""
-    if layers:
+    """The model of a stated size. Beyond the papers it has 12 l h² parameters, with h = 128 l if the layers are not
+    stated.""" if layers:
         hidden = 128 * max(1, round((billions * 1e9 / (12 * layers)) ** 0.5 / 128))
         return Model(
             f"{kind}-{billions:g}b-{layers}",

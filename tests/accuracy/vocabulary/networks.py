@@ -3,11 +3,11 @@
 import re
 
 # Generations of InfiniBand, Omni-Path and Slingshot: a port of four lanes, in Gb/s.
-GENERATIONS = {
-    "XDR": 800, "NDR": 400, "NDR400": 400, "NDR200": 200, "HDR": 200, "HDR100": 100, "EDR": 100, "FDR": 56, "QDR": 40, "Omni-Path": 100, "OmniPath": 100, "OPA": 100,
-    "Slingshot-11": 200, "Slingshot 11": 200, "Slingshot-10": 100, "ConnectX-7": 400, "CX-7": 400, "CX7": 400, "ConnectX-6": 200, "CX-6": 200, "CX6": 200,
-    "ConnectX-5": 100, "CX-5": 100, "CX5": 100, "ConnectX-8": 800, "gigabit Ethernet": 1, "1 GigE": 1, "GigE": 1, "1GbE": 1,
-}  # fmt: skip
+GENERATIONS = """XDR 800, NDR 400, NDR400 400, NDR200 200, HDR 200, HDR100 100, EDR 100, FDR 56, QDR 40, Omni-Path 100,
+    OmniPath 100, OPA 100, Slingshot-11 200, Slingshot 11 200, Slingshot-10 100, ConnectX-8 800, ConnectX-7 400, CX-7
+    400, CX7 400, ConnectX-6 200, CX-6 200, CX6 200, ConnectX-5 100, CX-5 100, CX5 100, gigabit Ethernet 1, 1 GigE 1,
+    GigE 1, 1GbE 1"""
+GENERATIONS = {name: float(rate) for name, rate in (one.strip().rsplit(" ", 1) for one in GENERATIONS.split(","))}
 KINDS = (
     ("tcp", r"\btcp\b"),
     ("roce", r"roce"),
@@ -15,7 +15,8 @@ KINDS = (
     ("slingshot", r"slingshot"),
     (
         "tcp",
-        r"ethernet|gige\b|\d+ ?gb?e\b|gigabit|ipoib|\bvpc\b|\baws p[23]\.|\bena\b|socket|slowest link|lowest link|gvnic",
+        r"ethernet|gige\b|\d+ ?gb?e\b|gigabit|ipoib|\bvpc\b|\baws p[23]\.|\bena\b|socket|slowest link|lowest link"
+        r"|gvnic",
     ),
     ("ib", r"infiniband|\bib\b|[hnefqx]dr\d*\b|rdma|mellanox|connectx|\bcx-?\d"),
 )
@@ -40,8 +41,9 @@ def kind_of(text):
 def between(text):
     """The part of a description that is about links between nodes: rates of NVLink are none."""
     text = re.sub(r"(nvlink|nvswitch)[^;,()]*\([^)]*\)", "", text, flags=re.IGNORECASE)
-    return " ; ".join(part for part in re.split(r"[;,()]| in node\b", text) if not re.search(r"nvlink|nvswitch|pcie", part, re.IGNORECASE)
-                      or re.search(r"[GT]b(?:it)?(?:/s|ps)", part))  # fmt: skip
+    inside, rated = re.compile(r"nvlink|nvswitch|pcie", re.IGNORECASE), re.compile(r"[GT]b(?:it)?(?:/s|ps)")
+    parts = re.split(r"[;,()]| in node\b", text)
+    return " ; ".join(part for part in parts if not inside.search(part) or rated.search(part))
 
 
 def ports_of(text, per_node):
@@ -71,7 +73,8 @@ def ports_of(text, per_node):
     count = counted(part, rate)
     if count:
         return f"{count}x{whole:g}Gbps:{kind}"
-    if whole >= 800 and per_node > 1:  # the rate of all ports of a node, such as 1600 Gb/s: each GPU has one
+    # The rate of all ports of a node, such as 1600 Gb/s: each GPU has one.
+    if whole >= 800 and per_node > 1:
         return f"{per_node}x{whole / per_node:g}Gbps:{kind}"
     return f"1x{whole:g}Gbps:{kind}"
 
@@ -81,9 +84,9 @@ def counted(part, rate):
     names = "|".join(sorted(map(re.escape, GENERATIONS), key=len, reverse=True))
     generation = re.search(rf"(?<![A-Za-z0-9])(?:{names})(?![A-Za-z0-9])", part, re.IGNORECASE)
     found = re.search(COUNT + r" ?(?:x|×|\*) ?$|" + COUNT + r" $", part[: rate.start()], re.IGNORECASE)
-    found = found or (
-        generation and re.search(r"(?<![\d.])" + COUNT + r" ?(?:x|×|\*)? ?$", part[: generation.start()], re.IGNORECASE)
-    )
+    if generation and not found:
+        before = part[: generation.start()]
+        found = re.search(r"(?<![\d.])" + COUNT + r" ?(?:x|×|\*)? ?$", before, re.IGNORECASE)
     found = found or re.search(PORTS, part, re.IGNORECASE) or re.search(AFTER, part)
     text = next((group for group in found.groups() if group), None) if found else None
     return ONE.get(text.lower(), text) if text else None

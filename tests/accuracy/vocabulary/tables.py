@@ -2,16 +2,16 @@
 
     scheme = ddp: DDP, DistributedDataParallel      these words mean that value
     scheme = data_parallel [as written]: …          only if written with these capitals
-    scheme = dp [number: replicas]: …               with a number behind it, that many of something else ("none": ignored)
-    overlap_comm [flag]: overlap_comm               a switch, on unless its value or a "no" in front says otherwise
-    bucket_mb [mib]: bucket_cap_mb                  a number: mib, mb, sized (needs a unit), bytes, elements, tokens, count, version, minor
-    wrap [size: by_size, size | none: null]: wrap   a key whose value has one of these spellings; "alone" and "no" say what
-                                                    it means without a value and behind a "no", "#" that numbers count
+    scheme = dp [number: replicas]: …               a number behind it counts something else ("none": is ignored)
+    overlap_comm [flag]: overlap_comm               a switch: on, unless its value or a "no" in front says otherwise
+    bucket_mb [mib]: bucket_cap_mb                  a number of one of KINDS
+    wrap [size: by_size, size | none: null]: wrap   a key whose value has one of these spellings
     not simulated, REASON: LoRA, PEFT               the row is refused for that reason
     no effect: with, the                            the step does not depend on it
     no effect, with a value: seed                   nor on the value behind it
 
-`#` in a spelling is a number, and punctuation and capitals do not count. A line that begins with `#` is a comment.
+Among the values of a key, "alone" and "no" say what it means without a value and behind a "no", and "#" that numbers
+count. `#` in a spelling is a number. Punctuation and capitals do not count. A line that begins with `#` is a comment.
 """
 
 import pathlib
