@@ -1,5 +1,4 @@
-"""Trainings whose source states its step without overlap, what of it is communication, and its own times of
-all-reduces.
+"""Trainings whose source states the step without overlap, the communication in it, and times of all-reduces.
 
 Then neither the GPU nor its links need to be known. Rows of one family ran on one machine. A remark of one of them has
 the table of all-reduces ("1 MB 0.118 ms, 10 MB 0.594 ms"). The row that turns overlap on has the step without."""

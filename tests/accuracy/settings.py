@@ -11,7 +11,8 @@ A gain is a share of the step before the change. Its sign is right if it is the 
 too small to be measured (2 %). Two simple predictors are shown for comparison. One says no effect, within 2 %. For
 signs, the other knows the purpose of each setting: all gain except SyncBatchNorm and sharding. No value here was used
 to choose a constant of the model, with one exception. Six trainings with and without overlap gave the slowdown of
-NCCL while compute runs (rank_costs.py). Standard library only."""
+NCCL while compute runs (rank_costs.py). Standard library only.
+"""
 
 import argparse
 import collections

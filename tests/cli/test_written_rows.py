@@ -31,10 +31,10 @@ SWITCHES = {
 # What an option is if nobody states it.
 USUAL = dict(
     part.split("=")
-    for part in """wrap=blocks strategy=full_shard reshard_after_forward=true backward_prefetch=pre mode=sync colocated=true
-    limit_all_gathers=true no_sync=true placement=whole when=gradient offload_optimizer=none
-    offload_param=none optimize_ddp=ddp_optimizer update=server pull=backward comm_hook=none
-    broadcast_buffers=true""".split()
+    for part in """wrap=blocks strategy=full_shard reshard_after_forward=true backward_prefetch=pre mode=sync
+    colocated=true limit_all_gathers=true no_sync=true placement=whole when=gradient
+    offload_optimizer=none offload_param=none optimize_ddp=ddp_optimizer update=server
+    pull=backward comm_hook=none broadcast_buffers=true""".split()
 )
 
 

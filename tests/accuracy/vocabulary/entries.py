@@ -28,14 +28,15 @@ def cased(concept, value, *spellings):
 
 
 def number(concept, kind, *spellings):
-    """A number of a kind: "count", "elements", "tokens", "mib" (25MB is 25 MiB, as in PyTorch) or "bytes"."""
+    """A number of one of the kinds of tables.KINDS."""
     return named(Entry(concept, "number", kind), spellings)
 
 
 def choice(concept, values, *spellings, alone=None, denied=None):
-    """A key whose value is one of several names. `values` has the spellings of each, `alone` is meant without a
-    value.""" names = {plain(word): value for value, words in values.items() for word in words} names |= {"": alone,
-    "!": denied} | ({"#": True} if "#" in values else {}) return named(Entry(concept, "choice", names), spellings)
+    """A key whose value is one of several names. `values` has the spellings of each."""
+    names = {plain(word): value for value, words in values.items() for word in words}
+    names |= {"": alone, "!": denied} | ({"#": True} if "#" in values else {})
+    return named(Entry(concept, "choice", names), spellings)
 
 
 def degree(concept, value, counted, *spellings):

@@ -101,8 +101,8 @@ def deberta(layers, hidden, heads):
 
 # Sizes in billions: layers, width, heads. GPT-3: Brown et al. 2020, table 2.1. Megatron: Narayanan et al. 2021, table
 # 1, and Shoeybi et al. 2019.
-GPTS = """0.125 12 768 12, 0.35 24 1024 16, 0.76 24 1536 16, 1.3 24 2048 16, 1.7 24 2304 24, 2.7 32 2560 32, 3.6 30
-3072 32,
+GPTS = """0.125 12 768 12, 0.35 24 1024 16, 0.76 24 1536 16, 1.3 24 2048 16, 1.7 24 2304 24, 2.7 32 2560 32,
+    3.6 30 3072 32,
     6.7 32 4096 32, 7.5 36 4096 32, 8.3 72 3072 24, 13 40 5120 40, 18.4 40 6144 48, 39.1 48 8192 64, 76.1 60 10240 80,
     145.6 80 12288 96, 175 96 12288 96, 310.1 96 16384 128, 529.6 105 20480 128, 1008 128 25600 160"""
 GPTS = {float(size): gpt(*map(int, dims)) for size, *dims in map(str.split, GPTS.split(","))}
@@ -171,7 +171,8 @@ def near(table, billions):
 
 def sized(kind, billions, layers=None):
     """The model of a stated size. Beyond the papers it has 12 l h² parameters, with h = 128 l if the layers are not
-    stated.""" if layers:
+    stated."""
+    if layers:
         hidden = 128 * max(1, round((billions * 1e9 / (12 * layers)) ** 0.5 / 128))
         return Model(
             f"{kind}-{billions:g}b-{layers}",

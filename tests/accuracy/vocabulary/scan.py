@@ -1,12 +1,11 @@
 """Splits text into words, and says what each word means by a table.
 
-A row spells one setting in many ways: `overlap_comm=true`, `"overlap_comm": true`, `--overlap_comm`, "overlap comm
-on". All become a run of words, whose letters and digits are looked up together: `overlapcomm`. The longest run that
-the table has wins, so `stage3_prefetch_bucket_size` is one word, and `zero_optimization.stage` falls into two. A
-number is `#` in the table.
+A row spells one setting in many ways: `overlap_comm=true`, `"overlap_comm": true`, `--overlap_comm`, "overlap comm on".
+All become a run of words, whose letters and digits are looked up together: `overlapcomm`. The longest run that the
+table has wins. So `stage3_prefetch_bucket_size` is one word, and `zero_optimization.stage` falls into two. A number
+is `#` in the table.
 
-A word is understood, or silent (it does not change a step), or refused by name, or unknown. Nothing here raises an
-error.
+A word is understood, or silent (without effect on a step), or refused by name, or unknown. Nothing raises an error.
 
 JSON needs no parser of its own: quotes and braces separate words, and the keys of nested objects follow each other. The
 standard library has no YAML parser, and rows hold fragments that none would read.
@@ -115,8 +114,9 @@ def tokens_of(text):
 
 
 def run_at(tokens, begin, table):
-    """The longest run of words that begins there and is in the table: entry, end, numbers in it. None if there is
-    none.""" most = begin + 1 while most < min(len(tokens), begin + LONGEST) and tokens[most].gap == "soft":
+    """The longest run of words that begins there and is in the table: entry, end, and numbers in it; or None."""
+    most = begin + 1
+    while most < min(len(tokens), begin + LONGEST) and tokens[most].gap == "soft":
         most += 1
     for end in range(most, begin, -1):
         words = tokens[begin:end]
@@ -160,9 +160,9 @@ def misspelt(word, names):
 
 
 def meaning_at(tokens, begin, table):
-    """As run_at; but the name of a setting in front of its value, and a value, are one word and may have a typing
-    error.""" run, end = run_at(tokens, begin, table), begin + 1 while end < len(tokens) and tokens[end].gap ==
-    "soft":
+    """As run_at; but the name of a setting in front of its value, and a value, are one word, even with a slip."""
+    run, end = run_at(tokens, begin, table), begin + 1
+    while end < len(tokens) and tokens[end].gap == "soft":
         end += 1
     key = end < len(tokens) and tokens[end].gap == "assign"
     if (key or tokens[begin].gap == "assign") and end - begin <= LONGEST and (run is None or run[1] < end):
@@ -273,9 +273,9 @@ def read_degree(entry, tokens, at, negated, table):
 
 
 def read_skipped(entry, tokens, at, negated, table):
-    """A setting without effect on a step, with its value: one word, and those behind it that mean nothing by
-    themselves.""" del negated if at < len(tokens) and (tokens[at].gap == "assign" or (tokens[at].gap == "soft" and
-    tokens[at].number)):
+    """A setting without effect on a step, with its value: one word, and those behind it that no table has."""
+    del negated
+    if at < len(tokens) and (tokens[at].gap == "assign" or (tokens[at].gap == "soft" and tokens[at].number)):
         at += 1
         while at < len(tokens) and tokens[at].gap == "soft" and run_at(tokens, at, table) is None:
             at += 1
