@@ -92,6 +92,8 @@ class Words:
         for column in (self.scheme, self.settings, self.precision):
             if column.unknown:
                 raise NotPredicted(f"unknown word: {column.unknown[0]}")
+        if self.get("compression") and not self.get("comm_hook") and not self.get("powersgd_rank"):
+            raise NotPredicted("not simulated: compression without an option")
         for concept in EXCLUSIVE:
             values = set(self.settings.facts.get(concept, [])) | set(self.scheme.facts.get(concept, []))
             if len(values - {None}) > 1:

@@ -17,7 +17,8 @@ IMPLIED = (
     ("plus_plus", "zero"),
     ("strategy", "fsdp"),
     ("flat", "naive"),
-    ("comm_hook", "ddp"),
+    *((concept, "ddp") for concept in ("comm_hook", "powersgd_rank", "static_graph", "find_unused", "bucket_view")),
+    ("broadcast_buffers", "ddp"),
 )
 # What the settings may make of a scheme's name: "DDP" with `use_distributed_optimizer` is Megatron's.
 REFINED = {
@@ -85,7 +86,9 @@ def scheme_of(words, nodes):
     if name == "fsdp":
         name = next((SHARDED_BY[library] for library in SHARDED_BY if words.has("library", library)), "fsdp1")
     if name == "dp":  # nn.DataParallel, which knows one node; elsewhere data parallelism
-        several = nodes > 1 or any(words.has("library", one) for one in ("megatron", "deepspeed", "torchtitan", "jax"))
+        if words.has("library", "megatron"):
+            return "megatron_ddp"
+        several = nodes > 1 or any(words.has("library", one) for one in ("deepspeed", "torchtitan", "jax"))
         name = "ddp" if several else "data_parallel"
     if name == "data_parallel" and (nodes > 1 or words.get("backend") == "gloo"):
         raise NotPredicted("contradiction: DataParallel knows one node and NCCL")
@@ -103,7 +106,7 @@ def ddp_name(words):
     naive = "naive" in candidates(words)
     if naive or words.get("flat") or words.get("when") == "backward" or words.get("overlap") is False:
         return "naive"
-    if words.get("compile"):
+    if words.get("compile") or words.get("optimize_ddp"):
         return "compiled"
     return "replicate" if words.has("library", "torchtitan") else "ddp"
 

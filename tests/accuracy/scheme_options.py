@@ -265,12 +265,14 @@ def ddp_options(words, name):
         options += ["--first-bucket-mb", written(float(words.get("first_bucket_mb")))]
     if name in REDUCERS or words.get("broadcast_buffers") is False:
         options.append("--no-broadcast-buffers")
-    hook = words.get("comm_hook")
+    hook = words.get("comm_hook") or ("powersgd" if words.get("powersgd_rank") else None)
     if hook and hook != "none":
         options += ["--comm-hook", hook]
     for concept, switch in HOOK_OPTIONS.get(hook, ()):
         if words.get(concept):
             options += [switch, str(words.get(concept))]
+    if hook == "powersgd" and words.get("rank") and not words.get("powersgd_rank"):
+        options += ["--matrix-approximation-rank", str(words.get("rank"))]
     for concept, switch in (
         ("bucket_view", "--gradient-as-bucket-view"),
         ("static_graph", "--static-graph"),
