@@ -125,16 +125,10 @@ class Machine:
 
     def ports(self):
         """The network between nodes, or the usual one."""
-        stated = self.stated_ports()
-        if (
-            not stated
-            and kind_of(self.network) != "tcp"
-            and self.model in PORTS
-            and "PCIE" not in self.gpu
-            and self.per_node == 8
-        ):
+        stated, usual = self.stated_ports(), PORTS.get((self.gpu, self.per_node))
+        if not stated and usual and kind_of(self.network) != "tcp":
             self.assumed.append(PORT_EACH)
-            stated = f"{self.per_node}x{PORTS[self.model]}Gbps:ib"
+            stated = usual
         if not stated:
             raise NotPredicted("network between nodes not stated")
         return re.sub(r":\w+$", ":tcp", stated) if self.words.get("ib_disabled") else stated

@@ -33,6 +33,7 @@ EXCLUSIVE = ("stage", "strategy", "colocated", "mode")
 # Narrower first: "mixed" does not say which half, and of several the narrowest is that of products.
 PRECISIONS = ("bf16-true", "bf16", "amp", "mixed", "tf32", "fp32")
 LENGTHS = {str(2**power) for power in range(7, 18)}
+TOKENS_OF_A_STEP = 2**16  # no global batch has as many samples
 WITHOUT_BF16 = ("V100", "P100", "T4", "RTX2080Ti", "TITANRTX")
 
 
@@ -144,10 +145,12 @@ def model_stated(row, assumed, words):
     return model, int(stated or model.tokens)
 
 
-def batches(row, words, gpus):
-    """Samples of a GPU in a micro-batch, and micro-batches of a step."""
+def batches(row, words, gpus, sequence=None):
+    """Samples of a GPU in a micro-batch, and micro-batches of a step. A global batch may be one of tokens."""
     text = row.get("per_gpu_batch") or ""
     micro, micro_batches, everything = whole(text), words.get("accumulate"), words.get("global_batch")
+    if everything and sequence and everything >= TOKENS_OF_A_STEP:
+        everything //= sequence
     if micro is None and (found := re.match(r"\s*(\d{1,9})\b(?! ?(?:tokens|total|global|in all))", text)):
         micro = int(found.group(1))
     if micro is None and (found := re.search(r"\((\d{1,9}) ?[a-z]* x \d+\)", text)):  # tokens: samples times length

@@ -81,9 +81,9 @@ def fsdp_options(row, words, scheme, precision, job):
     elif words.get("wrap") and words.get("wrap") != "blocks":
         options["wrap"] = words.get("wrap")
     options |= library_options(row, words, scheme, half, options)
-    for name in ("param_dtype", "reduce_dtype"):
-        if words.dtype(name):
-            options[name] = words.dtype(name)
+    for name, usual in (("param_dtype", None), ("reduce_dtype", words.get("grad_dtype"))):
+        if words.dtype(name) or usual:
+            options[name] = words.dtype(name) or usual
     if scheme == "fsdp1":
         for name in ("backward_prefetch", "forward_prefetch", "limit_all_gathers", "use_orig_params"):
             if words.get(name) is not None:
@@ -120,6 +120,8 @@ def library_options(row, words, scheme, half, options):
 def zero_options(words, scheme, job):
     names = (*ZERO, *(ZERO3 if scheme == "zero3" else ()))
     options = {name: written(words.get(name)) for name in names if words.get(name) is not None}
+    if words.get("grad_dtype"):
+        options.setdefault("communication_data_type", words.get("grad_dtype"))
     if words.get("overlap") is not None:
         options.setdefault("overlap_comm", written(words.get("overlap")))
     if words.get("plus_plus") and scheme == "zero3":
@@ -252,20 +254,18 @@ HOOK_OPTIONS = {
 
 def ddp_options(words, name):
     """Switches of DDP's reducer, which other schemes refuse."""
-    options, cap = [], REDUCERS.get(name)
-    if words.get("bucket_mb"):
-        cap = words.get("bucket_mb")
+    options, cap = [], words.get("bucket_mb", REDUCERS.get(name))
     if words.get("bucket_elements"):
         cap = words.get("bucket_elements") * 4 / 2**20
     if words.get("one_bucket"):
         cap = ONE_BUCKET_MB
-    if cap:
+    if cap is not None:
         options += ["--bucket-cap-mb", written(float(cap))]
     if words.get("first_bucket_mb"):
         options += ["--first-bucket-mb", written(float(words.get("first_bucket_mb")))]
     if name in REDUCERS or words.get("broadcast_buffers") is False:
         options.append("--no-broadcast-buffers")
-    hook = words.get("comm_hook") or ("powersgd" if words.get("powersgd_rank") else None)
+    hook = words.get("comm_hook") or words.get("grad_dtype") or ("powersgd" if words.get("powersgd_rank") else None)
     if hook and hook != "none":
         options += ["--comm-hook", hook]
     for concept, switch in HOOK_OPTIONS.get(hook, ()):

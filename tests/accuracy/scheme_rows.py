@@ -133,7 +133,7 @@ def job_of(row, baseline=False):
     machine = Machine(row, assumed, words)
     gpus = int(row["baseline_gpus"]) if baseline else machine.gpus
     nodes = machine.nodes_of(gpus)
-    batch, micro_batches = batches(row, words, gpus)
+    batch, micro_batches = batches(row, words, gpus, sequence)
     name = "none" if machine.gpus == 1 and not candidates(words) else scheme_of(words, machine.nodes)
     check_families(words, name)
     precision = precision_of(words, machine.gpu, bool(model.tokens), assumed)

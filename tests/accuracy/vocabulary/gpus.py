@@ -76,23 +76,25 @@ BRIDGES = {
     "A40": "nvlink:4x14GBps",
     "A5000": "nvlink:4x14GBps",
 }
-# The port that a GPU of each generation has in its maker's nodes of eight (DGX A100, DGX H100 and B200), in Gb/s.
+# The ports of a node whose GPUs each have one, as the makers' nodes of eight do (DGX A100, DGX H100 and their like), in
+# Gb/s; and of the only node with 16 V100 (DGX-2).
 PORTS = {
-    "A100": 200,
-    "A800": 200,
-    "H100": 400,
-    "H800": 400,
-    "H200": 400,
-    "H20": 400,
-    "B200": 400,
-    "B300": 800,
-    "GB200": 400,
-    "GB300": 800,
-    "GH200": 200,
-    "MI300X": 400,
-    "MI325X": 400,
-    "MI355X": 400,
-}
+    (name, 8): f"8x{rate}Gbps:ib"
+    for name, rate in {
+        "A100": 200,
+        "A800": 200,
+        "H100": 400,
+        "H800": 400,
+        "H200": 400,
+        "H20": 400,
+        "B200": 400,
+        "B300": 800,
+        "GH200": 200,
+        "MI300X": 400,
+        "MI325X": 400,
+        "MI355X": 400,
+    }.items()
+} | {("V100", 16): "8x100Gbps:ib"}
 
 
 def gpu_of(text):

@@ -265,7 +265,7 @@ def read_choice(entry, tokens, at, negated, table):
 
 def read_degree(entry, tokens, at, negated, table):
     """A word that a number gives another meaning: "DP" and "DP=8". A number stands for itself."""
-    kind = "minor" if entry.value[1] == "torch" else "count"
+    kind = {"torch": "minor", "nccl": "version"}.get(entry.value[1], "count")
     value, end = read_number(Entry("", "number", kind), tokens, at, False, table)
     if value is not None and tokens[at].gap != "hard":
         return (entry.value[1], value), end
@@ -292,6 +292,33 @@ READERS = {
 }
 
 
+def value_at(run, tokens, negated, table):
+    """The value of a run of words, and where the next one begins."""
+    entry, end, numbers = run
+    if not numbers or entry.read != "number":
+        return READERS[entry.read](entry, tokens, end, negated, table)
+    unit = ""
+    if end < len(tokens) and tokens[end].gap == "soft" and tokens[end].plain in BYTES:
+        unit = tokens[end].plain
+    return scaled(numbers[-1], unit, entry.value), end + bool(unit)
+
+
+def is_unread(run, value, tokens, end):
+    """Whether a setting has a value that cannot be read as one of its own."""
+    entry, _, numbers = run
+    if entry.read not in ("number", "choice") or value is not None:
+        return False
+    behind = tokens[end] if end < len(tokens) else None
+    return bool(numbers) or bool(behind and (behind.gap == "assign" or behind.gap == "soft" and behind.number))
+
+
+def is_silent(token, after_silent):
+    """Whether an unknown word says nothing: a year, a share, a number behind a silent word, the name of a class."""
+    number = token.number
+    year = re.fullmatch("20[12][0-9]", token.plain)
+    return bool(CLASS_NAME.fullmatch(token.text) or number and (after_silent or year or 0 < number[0] < 1))
+
+
 def scan(text, table):
     """The meaning of a text by a table of entries."""
     found, tokens, at, negated, silent = Found(), tokens_of(text), 0, False, False
@@ -300,28 +327,16 @@ def scan(text, table):
         if run is None:
             if tokens[at].plain in NEGATIONS:
                 negated = True
-            elif not (
-                CLASS_NAME.fullmatch(tokens[at].text)
-                or tokens[at].number
-                and (silent or re.fullmatch("20[12][0-9]", tokens[at].plain))
-            ):
+            elif not is_silent(tokens[at], silent):
                 found.unknown.append(tokens[at].text)
                 negated = False
             at += 1
             continue
-        entry, end, numbers = run
-        if numbers and entry.read == "number":
-            unit = (
-                tokens[end].plain
-                if end < len(tokens) and tokens[end].gap == "soft" and tokens[end].plain in BYTES
-                else ""
-            )
-            value, end = scaled(numbers[-1], unit, entry.value), end + bool(unit)
-        else:
-            value, end = READERS[entry.read](entry, tokens, end, negated, table)
-        if entry.read in ("number", "choice") and value is None and end < len(tokens) and tokens[end].gap == "assign":
-            found.unknown.append(f"{tokens[at].text}={tokens[end].text}")
-            end += 1
+        entry = run[0]
+        value, end = value_at(run, tokens, negated, table)
+        if is_unread(run, value, tokens, end):
+            found.unknown.append(" ".join(token.text for token in tokens[at : min(end + 1, len(tokens))]))
+            end = min(end + 1, len(tokens))
         elif not (entry.refused and (negated or value in (False, None, 0))):
             found.add(entry, value)
         negated, silent, at = False, not entry.concept, end
