@@ -122,8 +122,8 @@ def mesh_of(text):
 
 
 def whole(text):
-    """The number in a column, or None."""
-    found = re.fullmatch(r"\s*(\d{1,12})(?:\.0+)?\s*", text or "")
+    """The number in a column, also in front of a remark in brackets; or None."""
+    found = re.fullmatch(r"\s*(\d{1,12})(?:\.0+)?\s*(?:\([^)\d]*\))?\s*", text or "")
     return int(found.group(1)) if found else None
 
 
@@ -131,7 +131,7 @@ def model_stated(row, assumed, words):
     """The model of a row, and the tokens of a sample (None for images)."""
     model, tokens, reason = model_of(row.get("model") or "", row.get("params_M") or "", row.get("notes") or "")
     if model is None:
-        raise NotPredicted(reason)
+        raise NotPredicted(reason if reason.startswith("model") else f"not simulated: {reason}")
     if model.sized:
         assumed.append(DIMENSIONS)
     if not model.tokens:

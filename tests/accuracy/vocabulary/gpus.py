@@ -76,8 +76,8 @@ BRIDGES = {
     "A40": "nvlink:4x14GBps",
     "A5000": "nvlink:4x14GBps",
 }
-# The ports of a node whose GPUs each have one, as the makers' nodes of eight do (DGX A100, DGX H100 and their like), in
-# Gb/s; and of the only node with 16 V100 (DGX-2).
+# Ports of nodes whose GPUs each have one, in Gb/s. So have the makers' nodes of eight (DGX A100, DGX H100 and their like).
+# Only the DGX-2 has 16 V100.
 PORTS = {
     (name, 8): f"8x{rate}Gbps:ib"
     for name, rate in {
