@@ -70,9 +70,10 @@ std::vector<ReportDocument> documents(const SimulateReport& report, const BuiltJ
 }
 
 /// Returns a Perfetto trace of the step and of the measured or else the recorded one.
-std::string perfetto_trace(const SimulationResult& result, const Job& job, const BuiltJob& loaded,
+std::string perfetto_trace(const SimulateReport& report, const Job& job, const BuiltJob& loaded,
                            const std::optional<Timeline>& measured) {
   PerfettoBeside beside{.job = &job};
+  if (report.memory) beside.memory = &*report.memory;
   std::optional<Timeline> recorded;
   if (measured) {
     beside.other = &*measured;
@@ -80,7 +81,7 @@ std::string perfetto_trace(const SimulationResult& result, const Job& job, const
     beside.other = &*recorded;
     beside.other_is = "recorded";
   }
-  return perfetto(result.timeline, result.step.buckets, beside);
+  return perfetto(report.result.timeline, report.result.step.buckets, beside);
 }
 
 /// Simulates the job. An interrupt keeps finished iterations; it ends the simulation of a steady step.
@@ -190,9 +191,8 @@ int run(const SimulateArguments& arguments, const TypedLine& typed) {
                },
            .timeline =
                [&](const std::string& file) {
-                 return file.ends_with(".json")
-                            ? timeline_json(described(report.result, job))
-                            : perfetto_trace(report.result, asked, loaded, measured);
+                 return file.ends_with(".json") ? timeline_json(described(report.result, job))
+                                                : perfetto_trace(report, asked, loaded, measured);
                },
            .command = typed.for_command("simulate"),
            .documents = [&] { return documents(report, loaded, measured); },

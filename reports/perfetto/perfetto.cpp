@@ -18,14 +18,11 @@
 //     communication   NCCL kernels, including their wait for the last rank.
 //
 //     counters        (rank 0) Buckets waiting, bytes in flight, bus bandwidth, and load of the
-//                     busiest link of each kind (step_counters.hpp).
+//                     busiest link of each kind (step_counters.hpp). Memory allocated
+//                     (memory_over_time.hpp).
 //
 //     buckets         (rank 0) One track per bucket: waits for launch, queued, waits for ranks, and
 //                     all_reduce. Arguments are the size, NCCL's choice and names of parameters.
-//
-// * rank N: one per rank of the timeline. It is called "simulated rank N" if the trace has a second timeline. If only the
-//   speed of GPUs differs, there are two: "(slowest GPU)", which sets the times of buckets, and "(usual GPU)", which waits.
-// * measured rank N: the same for a measured timeline. "recorded rank N": for the recorded step.
 //
 // Arrows follow each bucket from ready through launch and start to done. Slices on one track must
 // nest, so a slice that does not goes to another track of the same name. Timestamps are
@@ -37,6 +34,7 @@
 
 #include "ddpsim/reports/reports.hpp"
 #include "ddpsim/sim/attribution/step_counters.hpp"
+#include "ddpsim/sim/memory/memory_over_time.hpp"
 #include "ddpsim/sim/values/cluster.hpp"
 #include "perfetto_writer.hpp"
 #include "text_layout.hpp"
@@ -223,10 +221,19 @@ void add_counters(TraceWriter& trace, std::uint64_t process, const StepCounters&
                 {.name = "%"}, counters.link_load[kind], kTenths);
 }
 
+void add_counters(TraceWriter& trace, std::uint64_t process, const RankTimeline& timeline,
+                  const std::vector<BucketResult>& buckets, const PerfettoBeside& beside) {
+  if (beside.job == nullptr) return;
+  add_counters(trace, process, step_counters(buckets, *beside.job),
+               beside.job->cluster().gpu.vendor);
+  if (beside.memory != nullptr)
+    add_counter(trace, process, "memory allocated", {.known = CounterUnit::Known::bytes},
+                memory_over_time(*beside.memory, beside.job->workload(), timeline));
+}
+
 void add_buckets(TraceWriter& trace, std::uint64_t process, const RankTimeline& timeline,
                  const std::vector<BucketResult>& buckets, const Job* job) {
-  if (job != nullptr)
-    add_counters(trace, process, step_counters(buckets, *job), job->cluster().gpu.vendor);
+  if (buckets.empty()) return;
   const std::uint64_t group = trace.add_track(process, "buckets");
   for (std::size_t i = 0; i < buckets.size(); ++i) {
     trace.add_lanes(group, fmt::format("bucket {} ({} MiB)", i, mebibytes(buckets[i].bucket.bytes)),
@@ -263,17 +270,18 @@ std::string perfetto(const Timeline& timeline, const std::vector<BucketResult>& 
   TraceWriter trace(beside.other == nullptr ? first : std::min(first, origin(*beside.other, {})));
   const Processes own{.called = beside.other == nullptr ? "" : "simulated ",
                       .description = description(timeline)};
-  bool buckets_drawn = buckets.empty();
+  bool reported = false;
   const auto add = [&](const RankTimeline& rank) {
-    const bool here = rank.rank == kReportedRank && !buckets_drawn;
+    const bool here = rank.rank == kReportedRank && !reported;
     const std::uint64_t process =
         add_rank(trace, own, rank, here ? buckets : std::vector<BucketResult>{});
     if (!here) return;
+    add_counters(trace, process, rank, buckets, beside);
     add_buckets(trace, process, rank, buckets, beside.job);
-    buckets_drawn = true;
+    reported = true;
   };
   for (const RankTimeline& rank : timeline.ranks) add(rank);
-  if (!buckets_drawn) add({.rank = kReportedRank, .spans = {}});
+  if (!reported && !buckets.empty()) add({.rank = kReportedRank, .spans = {}});
   if (beside.other == nullptr) return std::move(trace).finish();
   const Processes others{.called = std::string(beside.other_is) + ' ',
                          .first_pid = kFirstBeside,

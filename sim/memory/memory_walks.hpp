@@ -24,6 +24,8 @@ class Highest {
  public:
   void see(const MemoryParts& parts, PeakMoment at, Bytes beside = {}) {
     const Bytes known = parts.known();
+    if (at == PeakMoment::backward && !by_gradient_.empty())
+      by_gradient_.back() = std::max(by_gradient_.back(), known);
     most_beside_ = std::max(most_beside_, beside);
     most_computing_ = std::max(most_computing_, known - beside);
     note(parts, at);
@@ -32,6 +34,8 @@ class Highest {
     parts_ = parts;
     at_ = at;
   }
+  /// From here on, backward computes the next gradient.
+  void next_gradient() { by_gradient_.push_back(Bytes()); }
   /// Only for the list of moments. Backward begins with what forward leaves, so the end of forward
   /// is no peak.
   void note(const MemoryParts& parts, PeakMoment at) {
@@ -40,13 +44,18 @@ class Highest {
     else if (parts.known() > moments_.back().parts.known())
       moments_.back().parts = parts;
   }
-  PeakMemory take() && { return {.at = at_, .parts = parts_, .moments = std::move(moments_)}; }
+  PeakMemory take() && {
+    PeakMemory peak{.at = at_, .parts = parts_, .moments = std::move(moments_)};
+    peak.by_gradient = std::move(by_gradient_);
+    return peak;
+  }
   /// Memory beyond the largest moment, because streams do not lend each other what they free.
   Bytes apart() const { return most_computing_ + most_beside_ - parts_.known(); }
 
  private:
   bool seen_ = false;
   std::vector<MemoryMoment> moments_;
+  std::vector<Bytes> by_gradient_;
   MemoryParts parts_;
   PeakMoment at_ = PeakMoment::backward;
   Bytes most_beside_;

@@ -38,7 +38,7 @@ class ReducerMemory {
   PeakMemory peak() const {
     Highest highest;
     highest.note(forward(), PeakMoment::forward);
-    highest.see(backward(), PeakMoment::backward);
+    see_backward(highest);
     highest.see(optimizer(), PeakMoment::optimizer);
     if (keeps_gradients_) highest.see(rebuild(), PeakMoment::rebuild);
     if (flat_.bytes > Bytes()) highest.see(averaging(), PeakMoment::averaging);
@@ -145,13 +145,13 @@ class ReducerMemory {
     return now;
   }
 
-  MemoryParts backward() const {
+  void see_backward(Highest& highest) const {
     MemoryParts now = forward();
     const std::vector<std::size_t> order = written();
-    MemoryParts most = now;
     std::vector<std::size_t> pending;
     for (const Bucket& bucket : buckets_) pending.push_back(bucket.parameters.size());
     for (std::size_t k = 0; k <= order.size(); ++k) {
+      highest.next_gradient();
       const bool last = k == order.size();
       now.activations = activations_.held(k);
       now.temporaries = activations_.known() || last ? Bytes() : bytes_of(order[k]);
@@ -159,18 +159,14 @@ class ReducerMemory {
       const std::size_t b = last ? kNone : bucket_of_[order[k]];
       const bool full = b != kNone && --pending[b] == 0;
       if (full) now.hook += cast_by_hook(buckets_[b]);
-      if (k == 0 || now.known() > most.known()) most = now;
-      if (full) {
-        const MemoryParts in_hook = while_hook_runs(now, buckets_[b], order[k]);
-        if (in_hook.known() > most.known()) most = in_hook;
-      }
+      highest.see(now, PeakMoment::backward);
+      if (full) highest.see(while_hook_runs(now, buckets_[b], order[k]), PeakMoment::backward);
       if (last) break;
       const OutsideBuckets gradient = outside_buckets(order[k]);
       now.gradients = now.gradients - gradient.before + gradient.after;
       if (full && job_.options().ddp().optimizer_in_backward)
         now.gradients = now.gradients - stepped(buckets_[b]);
     }
-    return most;
   }
 
   /// `written` is the last gradient. The engine holds it until the hook returns.

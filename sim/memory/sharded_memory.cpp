@@ -151,6 +151,7 @@ class ShardedMemory {
             (kept_.prefetches_unreached || spans[*(at - 1)].reached))
           gather(*(at - 1));
       }
+      highest_.next_gradient();
       const std::size_t parameter = workload_.backward->ready[k].parameter;
       if (!kept_.whole_gradients) now.gradients += computed(parameter);
       now.activations = activations_.held(k);

@@ -36,10 +36,12 @@ PeakMemory peak_of(const Job& job, const WholeTensors& kept) {
   now.activations = activations.kept();
   highest.note(now, PeakMoment::forward);
   for (std::size_t k = 0; k < workload.backward->ready.size(); ++k) {
+    highest.next_gradient();
     now.gradients += job.gradients()[workload.backward->ready[k].parameter];
     now.activations = activations.held(k);
     highest.see(now, PeakMoment::backward);
   }
+  highest.next_gradient();
   now.activations = activations.left();
   now.buckets = kept.gradients;
   highest.see(now, PeakMoment::backward);
@@ -72,6 +74,7 @@ PeakMemory peak_of(const Job& job, const MixedPrecision& kept) {
   now.activations = activations.kept();
   highest.note(now, PeakMoment::forward);
   for (std::size_t k = 0; k < workload.backward->ready.size(); ++k) {
+    highest.next_gradient();
     const Parameter& parameter = workload.parameters[workload.backward->ready[k].parameter];
     const Bytes gradient(parameter.ignored ? 0 : elements_of(parameter) * kept.element_size);
     now.activations = activations.held(k);

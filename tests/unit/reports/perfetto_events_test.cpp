@@ -316,6 +316,21 @@ TEST_CASE("perfetto events: with a job there are counters, and buckets list thei
             "parameters") == "fc.weight, conv.bias");
 }
 
+TEST_CASE("perfetto events: allocated memory is a counter, also without buckets") {
+  const Job job(small::chain({{100, 10}, {100, 20}}, 10, 20), small::node(4), {}, AnalyticModel{});
+  PeakMemory memory;
+  memory.activations = Activations{.bytes = Bytes(0), .held = {}, .by = {}};
+  memory.by_gradient = {Bytes(1000), Bytes(1500)};
+  const SpanParameters all{"fc.weight", "conv.bias", 2};
+  Span backward{.name = "backward", .bucket = {}, .start = {}, .end = TimePoint() + 10_us};
+  backward.parameters = all;
+  const Timeline timeline{
+      .ranks = {{.rank = 0, .spans = {backward}}}, .clock = "", .provenance = {}};
+  const Lines lines = transcript(decode(perfetto(timeline, {}, {.job = &job, .memory = &memory})));
+  CHECK(std::count(lines.begin(), lines.end(), "0 rank 0/memory allocated: 1000") == 1);
+  CHECK(std::count(lines.begin(), lines.end(), "5000 rank 0/memory allocated: 1500") == 1);
+}
+
 TEST_CASE("perfetto events: only the first of thousands of parameters are named") {
   Workload workload;
   BucketResult one = bucket();

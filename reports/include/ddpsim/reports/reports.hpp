@@ -248,6 +248,8 @@ std::string timeline_json(const Timeline& timeline);
 struct PerfettoBeside {
   /// The job of the buckets, for counters and names of parameters.
   const Job* job = nullptr;
+  /// For a counter of allocated memory; needs the job.
+  const PeakMemory* memory = nullptr;
   /// A second timeline to compare with. Its ranks become processes of their own.
   const Timeline* other = nullptr;
   /// First word of the names of those processes. The names of the others then begin with

@@ -99,6 +99,9 @@ struct PeakMemory {
   Bytes host;
   /// In the order of the step. The largest is the peak.
   std::vector<MemoryMoment> moments;
+  /// The largest sum of all parts while each gradient is computed, in the order of
+  /// Backward::ready. One more may follow: after the last gradient.
+  std::vector<Bytes> by_gradient;
   std::optional<Activations> activations;  ///< at the end of forward; absent if unknown
   OptimizerSetting optimizer;
 
