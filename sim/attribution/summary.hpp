@@ -47,16 +47,6 @@ Timeline draw_timeline(const PlannedStep& planned, const Execution& execution,
 /// Draws, after the step, the host's wait for data and the copy of the batch to the GPU.
 void draw_supply(const StepResult& step, Timeline& timeline);
 
-/// Whether the operation makes the compute stream wait until the host has launched kernels of the
-/// model. The wait until a rank's start does not count, although its purpose is forward.
-inline bool waits_for_launch(const Operation& operation) {
-  const OperationKind purpose = operation.purpose;
-  if (operation.action == Action::wait_until) return purpose == OperationKind::backward;
-  return operation.action == Action::wait &&
-         (purpose == OperationKind::forward || purpose == OperationKind::backward ||
-          purpose == OperationKind::optimizer);
-}
-
 /// Returns whether a reducer does this after backward: it waits for whatever is in flight, or copies out.
 inline bool hands_gradients_back(OperationKind purpose) {
   return purpose == OperationKind::all_reduce || purpose == OperationKind::local_used_map ||

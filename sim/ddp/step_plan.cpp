@@ -60,15 +60,16 @@ void add_join(StepPlan& step) {
 
 /// Adds a bucket's all-reduces. A hook's empty all-reduces are left out. Recorded ones exist only
 /// for whole buckets.
-void add_all_reduces(StepPlan& step, const Job& among, std::size_t bucket) {
+void add_all_reduces(StepPlan& step, CollectivePlanner& planner, std::size_t bucket) {
   BucketHook hook = hook_of(step.job, step.kernels, step.buckets[bucket]);
   const bool as_recorded =
       hook.stages.size() == 1 && step.ddp().comm_hook != CommHook::post_local_sgd;
   const std::size_t recorded = as_recorded ? bucket : step.buckets.size() + 1;
   for (HookStage& stage : hook.stages)
     if (as_recorded || stage.bytes > Bytes())
-      stage.collective = add(step, among, CollectiveKind::all_reduce, stage.bytes, recorded,
-                             StepPhase::backward, fmt::format("bucket {}", bucket));
+      stage.collective = step.collectives.add(
+          named(planner.plan(CollectiveKind::all_reduce, stage.bytes, recorded),
+                fmt::format("bucket {}", bucket), StepPhase::backward));
   step.hooks.push_back(std::move(hook));
 }
 
@@ -87,7 +88,8 @@ void add_collectives(StepPlan& step, const StepKind& kind) {
       step.buffers.push_back(add(step, step.job, CollectiveKind::broadcast, group.bytes,
                                  broadcasts++, StepPhase::forward, "buffers"));
   const Job among = reduced_among(step.job);
-  for (std::size_t b = 0; b < buckets; ++b) add_all_reduces(step, among, b);
+  CollectivePlanner planner(among);
+  for (std::size_t b = 0; b < buckets; ++b) add_all_reduces(step, planner, b);
   if (step.searches_unused() || kind.delay_launch)
     step.local_used_map = add(step, step.job, CollectiveKind::all_reduce, Bytes(4) * ddp_parameters,
                               buckets, StepPhase::backward, "used parameters");

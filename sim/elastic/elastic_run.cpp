@@ -26,6 +26,7 @@ class Run {
         length_(length),
         back_at_(static_cast<std::size_t>(options.max_nodes)),
         member_(back_at_.size(), true),
+        members_(options.max_nodes),
         restarts_left_(back_at_.size(), options.max_restarts) {
     outcome_.trained.resize(steps.size());
   }
@@ -45,6 +46,7 @@ class Run {
         take_until(now_ + options_.resubmit, RunPart::ended);
         lose_until(now_);
         std::fill(member_.begin(), member_.end(), false);
+        members_ = 0;
         host_lost_ = false;
         host_ = -1;
         alive = rendezvous(now_, false);
@@ -62,7 +64,6 @@ class Run {
   };
 
   std::size_t place(int node) const { return static_cast<std::size_t>(node); }
-  std::int64_t members() const { return std::count(member_.begin(), member_.end(), true); }
 
   /// Adds the time up to `then`, or to the end of the run, to `part`.
   void take_until(RunTime then, RunPart part) {
@@ -75,6 +76,7 @@ class Run {
   /// The next time at which a node is present that is not a member.
   RunTime next_return() const {
     RunTime first = kNever;
+    if (members_ == options_.max_nodes) return first;
     for (std::size_t node = 0; node < back_at_.size(); ++node)
       if (!member_[node]) first = std::min(first, std::max(back_at_[node], now_));
     return first;
@@ -91,16 +93,18 @@ class Run {
   }
   void lose(const NodeFailure& failure) {
     back_at_[place(failure.node)] = failure.at + failure.repair.value_or(options_.repair);
-    if (member_[place(failure.node)])
+    if (member_[place(failure.node)]) {
       expiry_ =
           std::max(expiry_, failure.at + options_.keep_alive() - options_.keep_alive_interval / 2);
-    member_[place(failure.node)] = false;
+      member_[place(failure.node)] = false;
+      --members_;
+    }
     if (failure.node == host_ && options_.store_on_node) host_lost_ = true;
   }
 
   /// Starts, loads and trains until something interrupts the group or the run is over.
   Interruption run_group(RunTime start, RunTime load) {
-    const std::int64_t nodes = members();
+    const std::int64_t nodes = members_;
     RunTime end = length_;
     Interruption interruption;
     RunTime came = next_return();
@@ -157,7 +161,7 @@ class Run {
 
   /// Returns false if the job has ended.
   bool react(const Interruption& interruption) {
-    const std::int64_t nodes = members();
+    const std::int64_t nodes = members_;
     const RunTime look = options_.monitor_interval / 2;
     expiry_ = RunTime();
     switch (interruption.why) {
@@ -177,13 +181,13 @@ class Run {
       lose_until(now_);
       return ended(RunEnd::store_lost);
     }
-    if (members() == 0) return rendezvous(now_, false);  // the next node finds nobody
+    if (members_ == 0) return rendezvous(now_, false);  // the next node finds nobody
     const RunTime time_out = now_ + options_.timeout;
     // A place becomes free when the lost node is removed, unless one was free before.
     const RunTime free = nodes == options_.max_nodes ? expiry_ : now_;
     const RunTime came = std::max(next_return(), free);
     const bool by_coming = came < time_out;
-    take_until((by_coming ? came + kth_of(options_.poll, members(), members()) : time_out) + look,
+    take_until((by_coming ? came + kth_of(options_.poll, members_, members_) : time_out) + look,
                RunPart::detection);
     lose_until(now_);
     if (host_lost_) return ended(RunEnd::store_lost);
@@ -232,7 +236,7 @@ class Run {
   bool rendezvous(RunTime opens, bool by_expiry) {
     // Every node waits for join_timeout, so the first one gives up first. Nobody waits if no node
     // is left.
-    RunTime gives_up = members() > 0 ? now_ + options_.join_timeout : kNever;
+    RunTime gives_up = members_ > 0 ? now_ + options_.join_timeout : kNever;
     take_until(std::min(opens, gives_up), RunPart::rendezvous);
     lose_until(now_);
     std::optional<RunTime> deadline;  // end of the last call
@@ -253,7 +257,7 @@ class Run {
       take_until(std::min({next_return(), failure, deadline.value_or(kNever), gives_up}),
                  deadline ? RunPart::rendezvous : RunPart::waiting);
       lose_until(now_);
-      if (deadline && now_ >= *deadline && members() >= options_.min_nodes) {
+      if (deadline && now_ >= *deadline && members_ >= options_.min_nodes) {
         take_until(now_ + kth_of(options_.poll, there, there), RunPart::rendezvous);
         return completed();
       }
@@ -264,12 +268,14 @@ class Run {
   /// Admits every node that is present but not a member yet, with an agent of its own. Returns the
   /// number of members.
   std::int64_t join() {
+    if (members_ == options_.max_nodes) return members_;
     for (std::size_t node = 0; node < member_.size(); ++node)
       if (!member_[node] && back_at_[node] <= now_) {
         member_[node] = true;
+        ++members_;
         restarts_left_[node] = options_.max_restarts;
       }
-    return members();
+    return members_;
   }
 
   /// Completes a round with MAX nodes. A node that arrives later completes it at once. At the
@@ -301,6 +307,7 @@ class Run {
   std::size_t next_ = 0;  ///< index into failures
   std::vector<RunTime> back_at_;
   std::vector<bool> member_;  ///< of the group, or of the next round
+  std::int64_t members_;
   std::vector<int> restarts_left_;
   int host_ = 0;  ///< of the store
   bool host_lost_ = false;

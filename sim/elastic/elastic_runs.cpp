@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ddpsim/sim/engine/parallel.hpp"
 #include "ddpsim/sim/values/elementary.hpp"
 #include "ddpsim/sim/values/split_mix.hpp"
 
@@ -10,6 +11,9 @@ namespace ddpsim {
 namespace {
 
 constexpr double kNanoseconds = 1e9;
+constexpr int kEveryCore = 0;
+// A run of 200 failures takes less time than the start of a thread.
+constexpr std::size_t kLeastRunsOfAThread = 64;
 constexpr double kLongestSeconds = 100 * kYear;  // RunTime holds 292 years
 
 RunTime run_time(double seconds) {
@@ -81,18 +85,19 @@ std::vector<double> ElasticRuns::goodputs_of(const std::vector<RunOutcome>& outc
 }
 
 ElasticRuns::Drawn ElasticRuns::drawn(const ElasticOptions& options) const {
-  Drawn all;
-  for (int i = 0; i < question_.seeds; ++i)
-    all.push_back(draw_failures(options, question_.node_mtbf_seconds, length_,
-                                question_.seed + static_cast<std::uint64_t>(i)));
+  Drawn all(static_cast<std::size_t>(question_.seeds));
+  for_each_index(all.size(), kEveryCore, kLeastRunsOfAThread, [&](std::size_t i) {
+    all[i] = draw_failures(options, question_.node_mtbf_seconds, length_, question_.seed + i);
+  });
   return all;
 }
 
 std::vector<RunOutcome> ElasticRuns::outcomes(const ElasticOptions& options, const Drawn& failures,
                                               std::int64_t checkpoint_steps) const {
-  std::vector<RunOutcome> all;
-  for (const std::vector<NodeFailure>& of_seed : failures)
-    all.push_back(simulate_run(options, steps_, checkpoint_steps, of_seed, length_));
+  std::vector<RunOutcome> all(failures.size());
+  for_each_index(all.size(), kEveryCore, kLeastRunsOfAThread, [&](std::size_t i) {
+    all[i] = simulate_run(options, steps_, checkpoint_steps, failures[i], length_);
+  });
   return all;
 }
 

@@ -188,7 +188,7 @@ class Executor {
       case Action::work:
         if (operation.duration <= Duration()) return true;
         if (id != kCompute) return sleep_until(now_ + operation.duration, rank, id);
-        if (is_behind_work(state.streams[id]))
+        if (state.computing && goes_on(state.streams[id]))
           state.compute.go_on(operation.duration);
         else
           state.compute.start(operation.duration, compute_rate(rank), now_);
@@ -203,11 +203,15 @@ class Executor {
     return true;
   }
 
-  /// Whether the operation before, which just ended, was work, too.
-  static bool is_behind_work(const Stream& stream) {
-    if (stream.next == 0) return false;
-    const Operation& before = stream.program[stream.next - 1];
-    return before.action == Action::work && before.duration > Duration();
+  /// Whether only launches lie between this work and the work before. Then both are rounded
+  /// together, so that no result depends on whether a launch that nothing waits for is simulated.
+  static bool goes_on(const Stream& stream) {
+    for (std::size_t k = stream.next; k-- > 0;) {
+      const Operation& before = stream.program[k];
+      if (before.action == Action::work && before.duration > Duration()) return true;
+      if (!waits_for_launch(before)) return false;
+    }
+    return false;
   }
 
   void leave(Stream& stream) {

@@ -76,15 +76,15 @@ class RankStreams {
   void host(OperationKind purpose, Duration duration, std::int32_t bucket = -1,
             OperationKind computed = OperationKind::copy_in) {
     host_time_.step += duration;
-    if (!host_computes_) return append_work(programs_.host, purpose, duration, bucket);
+    if (!host_computes_) return work_on_host(purpose, duration, bucket);
     compute(computed, duration, bucket);
-    append_wait(programs_.host, purpose, record(programs_.compute, computed), Duration());
+    hold_host(purpose, record(programs_.compute, computed), Duration());
   }
   /// Adds launches of kernels to the host. Later launches wait behind them. If the host is far
   /// ahead of the GPU, only their host time is counted.
   void launch(OperationKind purpose, Duration each, std::int64_t kernels) {
     host_time_.step += each * kernels;
-    if (waits_for_launches()) append_work(programs_.host, purpose, each * kernels);
+    if (waits_for_launches()) work_on_host(purpose, each * kernels);
   }
   /// Notes kernels that one GPU alone would launch here.
   void note_kernels(OperationKind purpose, std::int64_t kernels) {
@@ -122,8 +122,7 @@ class RankStreams {
     note_kernels(purpose, kernels);
     const auto launch_and_wait = [&](std::int64_t count) {
       launch(purpose, launch_cost_of(purpose) * gpus, count);
-      if (waits_for_launches())
-        append_wait(programs_.compute, purpose, record_on_host(purpose), costs_.launch_latency);
+      if (waits_for_launches()) hold_for_last_launch(purpose);
     };
     const Duration last = kernels > 1 ? work.scaled(1.0 / static_cast<double>(kernels)) : work;
     if (kernels > 0) launch_and_wait(1);
@@ -136,6 +135,7 @@ class RankStreams {
     if (!in_intervals_ || !goes_on(purpose, duration))
       append_work(programs_.compute, purpose, duration, bucket);
     alone_ += duration;
+    compute_at_least_ += duration;
   }
 
   /// Adds kernels of a communication hook, which the host takes `launching` to launch. The last one
@@ -152,13 +152,12 @@ class RankStreams {
 
   /// `since_start` counts from the start of the step.
   void hold_host_until(Duration since_start, OperationKind purpose, std::int32_t bucket) {
-    append_wait_until(programs_.host, purpose, std::max(start_ + since_start, start_), bucket);
+    hold_host_at(std::max(start_ + since_start, start_), purpose, bucket);
   }
   /// Makes the host wait for work of the GPU in an earlier step. `since_start` counts from the
   /// start of this step and is negative.
   void hold_host_for(Duration since_start) {
-    append_wait_until(programs_.host, OperationKind::launch,
-                      start_ + since_start + costs_.event_latency);
+    hold_host_at(start_ + since_start + costs_.event_latency, OperationKind::launch);
   }
   void hold_compute(OperationKind purpose, EventId event, Duration latency) {
     append_wait(programs_.compute, purpose, event, latency);
@@ -176,11 +175,11 @@ class RankStreams {
     ahead_ = lead;
     if (programs_.compute.empty())
       append_wait_until(programs_.compute, OperationKind::forward, start_);
-    append_wait_until(programs_.host, OperationKind::forward, start());
+    hold_host_at(start(), OperationKind::forward);
   }
   /// Makes the host wait until the GPU has reached the event.
   void hold_host(OperationKind purpose, EventId event) {
-    append_wait(programs_.host, purpose, event, costs_.event_latency);
+    hold_host(purpose, event, costs_.event_latency);
   }
 
   /// A side stream: the communicator's, which always exists, or one of those opened.
@@ -276,8 +275,7 @@ class RankStreams {
   /// more: `time` in total. That launch takes `launch` of it.
   void round_trip(OperationKind purpose, Duration time, Duration launch) {
     const EventId there = record(programs_.compute, purpose);
-    append_wait(programs_.host, purpose, there,
-                std::max(time - launch - costs_.launch_latency, Duration()));
+    hold_host(purpose, there, std::max(time - launch - costs_.launch_latency, Duration()));
     // If launches are simulated, the next kernel waits for its own launch.
     hold_compute(purpose, there, waits_for_launches() ? std::max(time - launch, Duration()) : time);
   }
@@ -290,8 +288,7 @@ class RankStreams {
 
   /// Makes the host wait until the compute stream has done everything so far.
   void wait_for_device() {
-    append_wait(programs_.host, OperationKind::launch,
-                record(programs_.compute, OperationKind::comm_hook), costs_.event_latency);
+    hold_host(OperationKind::launch, record(programs_.compute, OperationKind::comm_hook));
   }
 
   /// Adds a collective that the host launches after `kernels` small kernels, and whose result the
@@ -313,8 +310,8 @@ class RankStreams {
   /// `times` round trips, then `kernels` small kernels.
   void read_on_host(int times, int kernels) {
     constexpr auto purpose = OperationKind::sync_batch_norm;
-    append_wait(programs_.host, purpose, record(programs_.compute, purpose),
-                (costs_.launch_latency + costs_.host_launch) * times);
+    hold_host(purpose, record(programs_.compute, purpose),
+              (costs_.launch_latency + costs_.host_launch) * times);
     host(OperationKind::launch, costs_.host_hook_kernel * kernels);
     hold_compute(purpose, record_on_host(purpose), Duration());
   }
@@ -327,8 +324,8 @@ class RankStreams {
     read(purpose);
   }
   void read(OperationKind purpose) {
-    append_wait(programs_.host, purpose, record(programs_.compute, purpose),
-                costs_.launch_latency + costs_.host_launch);
+    hold_host(purpose, record(programs_.compute, purpose),
+              costs_.launch_latency + costs_.host_launch);
     hold_compute(purpose, record_on_host(purpose), Duration());
   }
 
@@ -362,10 +359,39 @@ class RankStreams {
       start_ = rank_class.state->start;
     else if (rank_class.recording)
       start_ = scaled(job_.workload().ranks[*rank_class.recording].offset);
-    append_wait_until(programs_.host, OperationKind::forward, start());
+    host_at_ = start();
+    hold_host_at(start(), OperationKind::forward);
     append_wait_until(programs_.compute, OperationKind::forward, start_);
+    compute_at_least_ = start_;
   }
   Duration launch_cost_of(OperationKind purpose) const { return part_of(launch_cost_, purpose); }
+  /// Adds host work. In intervals, it extends the work before.
+  void work_on_host(OperationKind purpose, Duration duration, std::int32_t bucket = -1) {
+    if (host_at_) *host_at_ += duration;
+    Program& host = programs_.host;
+    if (in_intervals_ && !host.empty() && host.back().action == Action::work)
+      host.back().duration += duration;
+    else
+      append_work(host, purpose, duration, bucket);
+  }
+  void hold_host(OperationKind purpose, EventId event, Duration latency) {
+    append_wait(programs_.host, purpose, event, latency);
+    host_at_.reset();
+  }
+  void hold_host_at(Duration time, OperationKind purpose, std::int32_t bucket = -1) {
+    append_wait_until(programs_.host, purpose, time, bucket);
+    if (host_at_) host_at_ = std::max(*host_at_, time);
+  }
+  /// Makes the compute stream wait for what the host launched last. In intervals, no wait is
+  /// written that cannot take time, because the host has launched before the GPU can be here.
+  void hold_for_last_launch(OperationKind purpose) {
+    if (host_at_) {
+      const Duration launched = *host_at_ + costs_.launch_latency;
+      if (in_intervals_ && launched <= compute_at_least_) return;
+      compute_at_least_ = std::max(compute_at_least_, launched);
+    }
+    hold_compute(purpose, record_on_host(purpose), costs_.launch_latency);
+  }
   void wait_for_host(OperationKind purpose, Duration time) {
     if (time <= Duration()) return;
     note_wait(time);
@@ -424,6 +450,10 @@ class RankStreams {
   Duration copies_in_intervals_;
   /// Time of the GPU's work and waits for launches, with nothing else in its way.
   Duration alone_;
+  /// The earliest time, on the schedule's clock, at which the compute stream can be here.
+  Duration compute_at_least_;
+  /// Time of the host here, on the schedule's clock. Absent if it waits for something that decides.
+  std::optional<Duration> host_at_;
   const double times_as_long_;  ///< compared with the GPU recorded on
   Duration start_;
   Duration ahead_;

@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "ddpsim/sim/collectives/job.hpp"
@@ -34,6 +36,25 @@ struct StepCollective {
 /// collectives of its kind in the recording, or kUnrecorded.
 StepCollective planned_collective(const Job& among, CollectiveKind kind, Bytes size,
                                   std::size_t index);
+
+/// Plans collectives as planned_collective() does, and those of one kind and size once. Precondition:
+/// `among` outlives it.
+class CollectivePlanner {
+ public:
+  explicit CollectivePlanner(const Job& among)
+      : among_(among), by_index_(std::holds_alternative<RecordedModel>(among.model())) {}
+  StepCollective plan(CollectiveKind kind, Bytes size, std::size_t index) {
+    if (by_index_) return planned_collective(among_, kind, size, index);
+    const auto [known, is_new] = planned_.try_emplace({kind, size.count()});
+    if (is_new) known->second = planned_collective(among_, kind, size, index);
+    return known->second;
+  }
+
+ private:
+  const Job& among_;
+  const bool by_index_;  ///< a recording has a time for each
+  std::map<std::pair<CollectiveKind, std::int64_t>, StepCollective> planned_;
+};
 
 /// Returns the collective with the given unit and phase.
 inline StepCollective named(StepCollective collective, std::string unit, StepPhase phase) {

@@ -2,11 +2,14 @@
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "bucketing_search.hpp"
+#include "ddpsim/models/estimate.hpp"
 #include "ddpsim/sim/certainty/confidence.hpp"
 #include "ddpsim/sim/collectives/collective_model.hpp"
+#include "ddpsim/sim/elastic/elastic.hpp"
 #include "ddpsim/sim/simulate/simulate.hpp"
 #include "ddpsim/sim/tune/tune.hpp"
 #include "ddpsim/sim/values/simulation_options.hpp"
@@ -81,20 +84,70 @@ void BM_TuneTwoLimits(benchmark::State& state) {
 }
 BENCHMARK(BM_TuneTwoLimits)->Unit(benchmark::kMillisecond)->UseRealTime();
 
-/// Compute times differ between ranks and steps. Target: 5 s for 200 iterations of 1024 ranks.
-void BM_JitteredIterations(benchmark::State& state) {
+/// Compute times differ between ranks and steps. Target: 10 s for 1000 iterations of 1024 ranks.
+void simulate_jittered(benchmark::State& state, Workload workload) {
   SimulationOptions options;
   options.iterations = static_cast<int>(state.range(0));
   options.variation.jitter = 0.02;
-  const Job job(resnet50(), cluster_of(1024), options,
+  const Job job(std::move(workload), cluster_of(1024), options,
                 AnalyticModel{.tuning = {.nccl = bundled_nccl(TorchVersion())}});
   for (auto _ : state) benchmark::DoNotOptimize(simulate(job));
+}
+void BM_JitteredIterations(benchmark::State& state) {
+  simulate_jittered(state, resnet50());
+}
+/// The host's launches are simulated, too.
+void BM_JitteredIterationsOfAnEstimate(benchmark::State& state) {
+  simulate_jittered(
+      state, estimate_workload(parse_estimate_spec("resnet50@V100:b32"), *find_gpu("V100-32GB")));
 }
 BENCHMARK(BM_JitteredIterations)
     ->ArgName("iterations")
     ->Arg(20)
     ->Arg(200)
     ->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_JitteredIterationsOfAnEstimate)
+    ->ArgName("iterations")
+    ->Arg(20)
+    ->Arg(200)
+    ->Unit(benchmark::kMillisecond);
+
+/// A step and its confidence, with a bucket for each gradient. Target: 2 s for 100,000 buckets.
+void BM_SimulateManyBuckets(benchmark::State& state) {
+  SimulationOptions options;
+  options.ddp_to_set().bucket_cap_mb = 1.0 / 1024;
+  const Job job(many_gradients(state.range(0)), cluster_of(16), options,
+                AnalyticModel{.tuning = {.nccl = bundled_nccl(TorchVersion())}});
+  for (auto _ : state) {
+    const SimulationResult result = simulate(job);
+    benchmark::DoNotOptimize(assess(job, result.step.times, std::nullopt));
+  }
+}
+BENCHMARK(BM_SimulateManyBuckets)
+    ->ArgName("buckets")
+    ->Arg(12'500)
+    ->Arg(100'000)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+/// Runs of 200 failures each, and the search for the best checkpoint interval. Target: 10 s for
+/// 10,000 seeds.
+void BM_ElasticSeeds(benchmark::State& state) {
+  ElasticQuestion question;
+  question.options.min_nodes = 6;
+  question.options.max_nodes = 8;
+  question.steps = {Duration::milliseconds(260), Duration::milliseconds(258),
+                    Duration::milliseconds(256)};
+  question.node_mtbf_seconds = 7.2e6;
+  question.seeds = static_cast<int>(state.range(0));
+  for (auto _ : state) benchmark::DoNotOptimize(simulate_elastic(question));
+}
+BENCHMARK(BM_ElasticSeeds)
+    ->ArgName("seeds")
+    ->Arg(1000)
+    ->Arg(10'000)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 
 /// A step and its confidence, as in `ddpsim simulate`. Target: 3 s for a million gradients, reading
 /// (BM_ReadWorkload) included.

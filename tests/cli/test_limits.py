@@ -105,7 +105,7 @@ class Limits(unittest.TestCase):
 
     def test_failures_of_long_runs(self):
         self.refused(
-            "failures, and the limit is 400000; lower length or seeds",
+            "failures, and the limit is 3000000; lower length or seeds",
             *LONG_RUN,
             "--mtbf",
             "10s",
@@ -114,12 +114,12 @@ class Limits(unittest.TestCase):
             code=2,
         )
         self.refused(
-            "failures, and the limit is 400000; lower length or seeds",
+            "failures, and the limit is 3000000; lower length or seeds",
             *LONG_RUN,
             "--mtbf",
             "1000h",
             "--elastic",
-            "seeds=10000",
+            "seeds=10000,length=20y",
             code=2,
         )
         self.refused(

@@ -69,6 +69,16 @@ struct Operation {
   std::uint32_t collective = 0;
 };
 
+/// Whether the operation makes the compute stream wait until the host has launched kernels of the
+/// model. The wait until a rank's start does not count, although its purpose is forward.
+inline bool waits_for_launch(const Operation& operation) {
+  const OperationKind purpose = operation.purpose;
+  if (operation.action == Action::wait_until) return purpose == OperationKind::backward;
+  return operation.action == Action::wait &&
+         (purpose == OperationKind::forward || purpose == OperationKind::backward ||
+          purpose == OperationKind::optimizer);
+}
+
 using Program = std::vector<Operation>;
 
 struct RankPrograms {

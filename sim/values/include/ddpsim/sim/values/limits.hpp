@@ -29,7 +29,7 @@ inline constexpr std::size_t kMostBackgroundTransfers = 1000;
 
 /// Expected failures in all simulated runs of --nnodes together: seeds times nodes times length,
 /// divided by the mean time between failures.
-inline constexpr double kMostRunFailures = 400'000;
+inline constexpr double kMostRunFailures = 3'000'000;
 /// Jobs submitted one after another in a run of --nnodes whose nodes do not come back.
 inline constexpr double kMostResubmissions = 3'000'000;
 
