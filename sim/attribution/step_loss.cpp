@@ -41,7 +41,8 @@ Loss attribute_loss(const PlannedStep& planned, const StreamCauses& causes, cons
                     const StepTimes& times) {
   Loss loss = causes.loss();
   loss[LossCause::copies] += planned.copies_in_intervals;
-  loss[LossCause::sharded_optimizer] -= planned.optimizer_left_out;
+  loss[planned.optimizer_on_host ? LossCause::offload : LossCause::sharded_optimizer] -=
+      planned.optimizer_left_out;
 
   // A recorded broadcast is at the start of the recorded forward, which may overlap the step
   // before.

@@ -136,6 +136,7 @@ void SchemeWriter::leave_out_optimizer() {
 void SchemeWriter::optimizer_on_host(Duration step, std::optional<EventId> there) {
   phase_ = OperationKind::optimizer;
   leave_out_optimizer();
+  written_.optimizer_on_host = true;
   streams_.note_kernels(OperationKind::optimizer, launches_.optimizer);
   constexpr auto purpose = OperationKind::host_step;
   streams_.hold_host(purpose, there ? *there : streams_.record_on_compute(purpose));

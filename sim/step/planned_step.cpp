@@ -16,6 +16,7 @@ void add_class(const Job& job, const RankClass& rank_class, RankStep written, Pl
     step.accumulated = written.accumulated;
     step.copies_in_intervals = written.copies_in_intervals;
     step.optimizer_left_out = written.optimizer_left_out;
+    step.optimizer_on_host = written.optimizer_on_host;
     step.awaited = std::move(written.awaited);
     step.freed = std::move(written.freed);
   }

@@ -89,6 +89,7 @@ struct RankStep {
   Duration accumulated;
   Duration copies_in_intervals;
   Duration optimizer_left_out;
+  bool optimizer_on_host = false;
   std::vector<std::size_t> ready_operation;
   std::vector<std::size_t> launch_operation;
   std::vector<WrittenGradient> gradients;
@@ -131,8 +132,9 @@ struct PlannedStep {
   Duration recorded_waits;
   /// Time in which rank 0 adds to existing gradients, without any slowdown of compute.
   Duration accumulated;
-  /// Part of rank 0's optimizer that other ranks do instead.
+  /// Part of rank 0's optimizer that other ranks do instead, or its host.
   Duration optimizer_left_out;
+  bool optimizer_on_host = false;
   /// Part of rank 0's intervals of backward (Detail) that copies into buckets take.
   Duration copies_in_intervals;
   /// For each entry of Schedule::ranks, the gradients in the order of writing. Empty if they are

@@ -211,8 +211,8 @@ TEST_CASE("schemes: with free collectives a step is one GPU's") {
       CHECK(times.backward == 200_us * accumulate);
       CHECK(times.exposed_communication == Duration());
       CHECK(times.iteration == 300_us * accumulate + times.finalize + times.optimizer);
-      if (offload_of(scheme) != nullptr) {  // the host takes time
-        CHECK(times.loss[LossCause::offload] == times.finalize + times.optimizer);
+      if (offload_of(scheme) != nullptr) {  // the host takes more time than the GPU's optimizer
+        CHECK(times.loss[LossCause::offload] == times.finalize + times.optimizer - 20_us);
         continue;
       }
       CHECK(times.finalize == Duration());

@@ -40,7 +40,8 @@ enum class LossCause : std::uint8_t {
   exposed_broadcast,  ///< any other collective of a scheme
   /// Optimizer work that other ranks do instead of this one. Negative.
   sharded_optimizer,
-  /// Copies to the host and back that compute waits for, and the optimizer's time on the host.
+  /// Copies to the host and back that compute waits for, and what the optimizer takes longer on the
+  /// host than on the GPU.
   offload,
   /// How much more, or less, the GPU waits for launches than one GPU alone. Negative if the host
   /// gets ahead while the GPU waits for others. Only set if launches were counted.
@@ -65,7 +66,7 @@ constexpr bool of_schemes(LossCause cause) {
 /// negative as well, but its interval never extends below its own value then.
 constexpr bool may_gain(LossCause cause) {
   return cause == LossCause::jitter || cause == LossCause::unexplained ||
-         cause == LossCause::sharded_optimizer;
+         cause == LossCause::sharded_optimizer || cause == LossCause::offload;
 }
 
 class Loss {
