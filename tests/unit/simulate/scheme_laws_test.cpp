@@ -211,7 +211,8 @@ TEST_CASE("schemes: with free collectives a step is one GPU's") {
       CHECK(times.backward == 200_us * accumulate);
       CHECK(times.exposed_communication == Duration());
       CHECK(times.iteration == 300_us * accumulate + times.finalize + times.optimizer);
-      if (offload_of(scheme) != nullptr) {  // the host takes more time than the GPU's optimizer
+      // The host takes the place of the GPU's optimizer.
+      if (offload_of(scheme) != nullptr) {
         CHECK(times.loss[LossCause::offload] == times.finalize + times.optimizer - 20_us);
         continue;
       }
