@@ -245,7 +245,7 @@ Confidence assess(const Job& job, const StepTimes& predicted, const std::optiona
                   const std::optional<StepTimes>& otherwise, int threads) {
   std::optional<Bounds> beside;
   if (otherwise) beside = Bounds{ErrorSource::replay_residual, predicted, *otherwise};
-  return assess(job, predicted, simulate_scenarios(job, threads), replay, beside);
+  return assess(job, predicted, simulate_scenarios(job, predicted, threads), replay, beside);
 }
 
 Confidence assess(const Job& job, const StepTimes& times, const std::vector<Bounds>& scenarios,

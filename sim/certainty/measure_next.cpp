@@ -120,6 +120,7 @@ std::optional<NextMeasurement> measurement_of(ErrorSource source, const Job& job
     case ErrorSource::gpu_spread:
     case ErrorSource::rank_slowdown:
     case ErrorSource::host_delays:
+    case ErrorSource::schemes:
       break;
     case ErrorSource::leaf_placement:
       return next("ask which nodes share a leaf switch", "leaf:NODES in CLUSTER");
@@ -146,7 +147,6 @@ std::optional<NextMeasurement> measurement_of(ErrorSource source, const Job& job
       return next("profile one step of this job under DDP, on rank 0 of this cluster",
                   "ddpsim import TRACE -o WORKLOAD");
     case ErrorSource::measurement_noise:
-    case ErrorSource::schemes:  // only when two jobs are compared
       return std::nullopt;
   }
   return next("time twenty steps of this job on this cluster, without a profiler",

@@ -14,23 +14,14 @@
 namespace ddpsim {
 namespace {
 
-/// How far one scheme or setting of a scheme, compared with another, lies from its prediction. For
-/// PyTorch's own schemes, nine published pairs on machines with stated links were missed by 0 to
-/// 4.0 % (median 2.2 %; tests/accuracy/schemes.py). On links that nobody states the factors are
-/// larger, and the bandwidth interval covers them. For DeepSpeed, one of ten pairs was missed by 2
-/// %; nine, all of one small machine, by factors of 1.3 to 4. No pair is published for
-/// Megatron-Core.
-constexpr double kBetweenSchemes = 0.05;
-constexpr double kBetweenLibraries = 0.5;
-
-double unknown_between(const WorkTime& a, const WorkTime& b) {
-  const bool known = facts_of(a.jobs.front().options().scheme).ranked_closely &&
-                     facts_of(b.jobs.front().options().scheme).ranked_closely;
-  return known ? kBetweenSchemes : kBetweenLibraries;
-}
-
 bool under_one_scheme(const WorkTime& a, const WorkTime& b) {
   return a.jobs.front().options().scheme == b.jobs.front().options().scheme;
+}
+
+/// The share, from 0 to 1, of this error's variance that both works have in common.
+double shared_share(ErrorSource source, const WorkTime& a, const WorkTime& b) {
+  if (source == ErrorSource::schemes) return under_one_scheme(a, b) ? 1 : 0;
+  return shared_share(source, a.cluster(), b.cluster());
 }
 
 /// The error of `work` from the source of `moved`, and for its workload if the source belongs to
@@ -95,7 +86,7 @@ std::vector<Deviation> deviations(const WorkTime& fast, const WorkTime& slow) {
   };
   for (const WorkTime::Moved& own : fast.moved) {
     const WorkTime::Moved* other = same_move(own, slow);
-    const double shared = other ? shared_share(own.source, fast.cluster(), slow.cluster()) : 0;
+    const double shared = other ? shared_share(own.source, fast, slow) : 0;
     std::vector<Sensitivity> parts = {moved(own.source, 1 - shared, bounds(own), slow_as_expected)};
     if (other != nullptr) {
       parts.push_back(moved(own.source, shared, bounds(own), bounds(*other)));
@@ -106,11 +97,6 @@ std::vector<Deviation> deviations(const WorkTime& fast, const WorkTime& slow) {
   for (const WorkTime::Moved& own : slow.moved)
     if (same_move(own, fast) == nullptr)
       add(own, {moved(own.source, 1, fast_as_expected, bounds(own))});
-  if (!under_one_scheme(fast, slow)) {
-    const Duration unknown = as_time(unknown_between(fast, slow) * expected);
-    const WorkTime::Moved own{ErrorSource::schemes, 0, 0};
-    add(own, {sensitivity(own.source, -unknown, unknown)});
-  }
   // Both steps were measured, or would be.
   for (const WorkTime* one : {&fast, &slow})
     if (one->measured < one->jobs.size()) {

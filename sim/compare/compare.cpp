@@ -100,14 +100,14 @@ class Comparer {
     std::vector<Bounds> scenarios;
     std::optional<Bounds> beside;
     if (compared.correction) {
-      scenarios = simulate_scenarios(explained(job, compared.correction->all_compute));
+      scenarios = simulate_scenarios(explained(job, compared.correction->all_compute), predicted);
       compared.work = measured_work(i, *compared.replay, predicted.iteration);
       beside = Bounds{ErrorSource::replay_residual, predicted,
                       compared.correction->all_communication.times};
     } else {
       compared.corrected_by = nearest_measured(jobs_, result_.jobs, i);
       if (compared.corrected_by) job = carry_over(i);
-      scenarios = simulate_scenarios(job);
+      scenarios = simulate_scenarios(job, compared.times);
       compared.work = predicted_work(i, job, compared.times.iteration, scenarios);
       if (compared.corrected_by) {
         const Job other = explained(jobs_[i], correction_of(i).all_communication);

@@ -49,7 +49,7 @@ enum class ErrorSource {
   recorded_waits,
   /// The optimizer steps on the host, at a rate that nobody measured.
   host_work,
-  /// What two schemes do that is not simulated; only when one is compared with the other.
+  /// What a scheme other than DDP does that is not simulated.
   schemes,
 };
 

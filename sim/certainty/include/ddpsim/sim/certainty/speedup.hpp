@@ -9,6 +9,7 @@
 // shared.
 // - The multi-GPU overhead is shared, but less between one node and several.
 // - The speed of a GPU that was not recorded is shared by clusters with that GPU.
+// - What a scheme does that is not simulated is shared under one scheme with the same settings.
 // At twice the size, one eighth of the variance belongs to each size alone.
 //
 // A cluster that dominates the other is never slower while NCCL chooses the same on both. If NCCL

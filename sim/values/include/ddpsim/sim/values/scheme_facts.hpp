@@ -16,8 +16,7 @@ struct Stated {
 struct SchemeFacts {
   /// The scheme runs DDP's reducer, with its options.
   Stated<bool> runs_reducer;
-  /// The scheme's speedup over another one is predicted as reliably as between two of PyTorch's own
-  /// schemes (speedup.cpp).
+  /// The scheme's step is predicted as reliably as under PyTorch's own schemes (scheme_error.cpp).
   Stated<bool> ranked_closely;
   /// The scheme does not need find_unused_parameters if a parameter has no gradient.
   Stated<bool> allows_unused;
