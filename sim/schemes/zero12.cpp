@@ -5,7 +5,8 @@
 // The compute stream runs:
 // - forward
 // - backward, with each gradient copied into the bucket
-// - the norm of all gradients
+// - with 16 bits, a search for infinities in the rank's gradients, then their norm in 64 bits
+// - the rank's gradients laid end to end, and their cast to fp32
 // - the optimizer on the rank's part, and the cast back
 //
 // Reductions run on compute's stream, or with overlap_comm on a side stream: division, copy,
@@ -21,7 +22,8 @@
 // DDP. A gradient larger than the bucket is reduced in place. It is cut where its owner changes,
 // once the piece is larger than the bucket.
 //
-// Stage 1 without overlap_comm has no hooks: it begins after backward, in the order of definition.
+// Stage 1 without overlap_comm reduces nothing in its hooks: it begins after backward, in the order
+// of definition.
 // Stage 1 reduces in the last micro-batch, stage 2 in each.
 //
 // With offload_optimizer, the rank's part of a bucket goes to the host after its reduction. In the
