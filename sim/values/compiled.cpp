@@ -21,7 +21,7 @@ std::string_view name_of(OptimizeDdp mode) {
 /// The Python reducer replaces DDP's.
 SchemeFacts Compiled::facts() const {
   return {.runs_reducer = in_pieces(),
-          .ranked_closely = true,
+          .unknown = kUnknownOfPyTorch,
           .allows_unused = false,
           .one_at_a_time = true,
           .by_servers = false,

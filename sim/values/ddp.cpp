@@ -4,7 +4,7 @@ namespace ddpsim {
 
 SchemeFacts Ddp::facts() const {
   return {.runs_reducer = true,
-          .ranked_closely = true,
+          .unknown = 0,
           .allows_unused = false,
           .one_at_a_time = true,
           .by_servers = false,

@@ -33,7 +33,7 @@ std::string_view name_of(BackwardPrefetch prefetch) {
 }
 
 SchemeFacts Fsdp1::facts() const {
-  return sharding_facts(true);
+  return sharding_facts(true, kUnknownOfPyTorch);
 }
 
 std::vector<SchemeOption> Fsdp1::options() {

@@ -5,7 +5,7 @@
 namespace ddpsim {
 
 SchemeFacts Fsdp2::facts() const {
-  return sharding_facts(true);
+  return sharding_facts(true, kUnknownOfPyTorch);
 }
 
 std::vector<SchemeOption> Fsdp2::options() {

@@ -3,7 +3,7 @@
 namespace ddpsim {
 
 SchemeFacts MegatronOptimizer::facts() const {
-  return sharding_facts(false);
+  return sharding_facts(false, kUnknownOfLibraries);
 }
 
 std::vector<SchemeOption> MegatronOptimizer::options() {

@@ -4,7 +4,7 @@ namespace ddpsim {
 
 SchemeFacts NaiveAllReduce::facts() const {
   return {.runs_reducer = false,
-          .ranked_closely = true,
+          .unknown = kUnknownOfPyTorch,
           .allows_unused = true,
           .one_at_a_time = true,
           .by_servers = false,

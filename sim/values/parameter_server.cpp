@@ -22,7 +22,7 @@ std::string_view name_of(ParameterServer::Pull pull) {
 
 SchemeFacts ParameterServer::facts() const {
   return {.runs_reducer = false,
-          .ranked_closely = true,
+          .unknown = kUnknownOfPyTorch,
           .allows_unused = false,
           .one_at_a_time = false,
           .by_servers = true,

@@ -15,7 +15,7 @@ Fsdp2 Replicate::as_fully_shard() const {
 }
 
 SchemeFacts Replicate::facts() const {
-  return sharding_facts(true);
+  return sharding_facts(true, kUnknownOfPyTorch);
 }
 
 std::vector<SchemeOption> Replicate::options() {

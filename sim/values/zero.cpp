@@ -26,7 +26,7 @@ SchemeOption release_option(DeepSpeed& deepspeed) {
 }  // namespace
 
 SchemeFacts Zero::facts() const {
-  return sharding_facts(false);
+  return sharding_facts(false, stage < 3 ? kUnknownOfZero12 : kUnknownOfLibraries);
 }
 
 std::vector<SchemeOption> Zero::options() {

@@ -6,7 +6,7 @@ namespace ddpsim {
 
 SchemeFacts ZeroRedundancy::facts() const {
   return {.runs_reducer = true,
-          .ranked_closely = true,
+          .unknown = kUnknownOfPyTorch,
           .allows_unused = false,
           .one_at_a_time = false,
           .by_servers = false,

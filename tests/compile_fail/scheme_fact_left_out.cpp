@@ -4,7 +4,7 @@
 ddpsim::SchemeFacts facts() {
   return {
       .runs_reducer = false,
-      .ranked_closely = false,
+      .unknown = 0,
       .allows_unused = false,
       .one_at_a_time = false,
 #ifndef MUST_NOT_COMPILE
