@@ -42,6 +42,7 @@ using Whole = SchemeOption::Whole;
 using Real = SchemeOption::Real;
 using Paths = SchemeOption::Paths;
 using Levels = SchemeOption::Levels;
+using Release = SchemeOption::Release;
 
 std::int64_t whole_number(const std::string& value, std::int64_t least, std::int64_t most) {
   const auto exact = parse_number<double>(value);
@@ -91,6 +92,14 @@ void take(const Levels& option, const std::string& value) {
     levels.push_back({.period = static_cast<int>(period), .ranks = static_cast<int>(ranks)});
   }
   option.set(std::move(levels));
+}
+
+void take(const Release& option, const std::string& value) {
+  const auto version = parse_deepspeed_version(value);
+  if (!version || *version < kOldestDeepSpeed)
+    throw WrongValue(fmt::format("expected a release of DeepSpeed from {} on, not {}",
+                                 to_string(kOldestDeepSpeed), in_quotes(value)));
+  option.set(*version);
 }
 
 void take(const SchemeOption& option, const std::string& value) {

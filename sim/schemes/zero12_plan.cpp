@@ -70,8 +70,7 @@ std::int64_t sent_size(const Zero& scheme, const Parameter& parameter) {
 
 /// Whether ranks look for infinities in their gradients before the norm (check_grad_overflow).
 bool searches_for_overflow(const Zero& scheme, Dtype computed) {
-  return computed == Dtype::float16 ||
-         (computed == Dtype::bfloat16 && scheme.deepspeed >= DeepSpeed::v0_19_3);
+  return computed == Dtype::float16 || (computed == Dtype::bfloat16 && scheme.searches_bfloat16());
 }
 
 /// Plans the k-th bucket, which holds these parameters.

@@ -65,7 +65,7 @@ class ZeroStream {
 /// Host times of this scheme's release of DeepSpeed, with `trained` parameters.
 inline ZeroHost host_times(const Job& job, const Zero& scheme, std::int64_t trained) {
   ZeroHost host = job.options().costs.zero;
-  if (scheme.deepspeed != DeepSpeed::v0_18_3) return host;
+  if (!scheme.counts_in_every_hook()) return host;
   host.hook += host.counted * trained;
   host.written += host.counted * trained;
   return host;

@@ -94,6 +94,12 @@ std::optional<NcclVersion> parse_nccl_version(std::string_view text) {
   return NcclVersion{numbers->value[0], numbers->value[1], numbers->value[2]};
 }
 
+std::optional<DeepSpeedVersion> parse_deepspeed_version(std::string_view text) {
+  const auto numbers = parse_numbers(text);
+  if (!numbers || numbers->count < 2) return std::nullopt;
+  return DeepSpeedVersion{numbers->value[0], numbers->value[1], numbers->value[2]};
+}
+
 std::string never_released_torch(std::string_view text) {
   const std::string_view release = text.substr(0, text.find('+'));
   const auto version = parse_torch_version(text);
@@ -112,6 +118,10 @@ std::string to_string(TorchVersion version) {
 }
 
 std::string to_string(NcclVersion version) {
+  return fmt::format("{}.{}.{}", version.major, version.minor, version.patch);
+}
+
+std::string to_string(DeepSpeedVersion version) {
   return fmt::format("{}.{}.{}", version.major, version.minor, version.patch);
 }
 

@@ -13,13 +13,10 @@ SchemeOption device_option(std::string_view name, bool& on_cpu) {
 }
 
 /// Reports show it only if it is not the newest.
-SchemeOption release_option(DeepSpeed& deepspeed) {
-  SchemeOption option = word_option<DeepSpeed>("deepspeed", deepspeed,
-                                               {{DeepSpeed::v0_19_3, "0.19.3"},
-                                                {DeepSpeed::v0_18_7, "0.18.7"},
-                                                {DeepSpeed::v0_18_3, "0.18.3"},
-                                                {DeepSpeed::v0_14, "0.14"}});
-  if (deepspeed == DeepSpeed::v0_19_3) option.in_force.reset();
+SchemeOption release_option(DeepSpeedVersion& deepspeed) {
+  SchemeOption option{.name = "deepspeed", .in_force = to_string(deepspeed)};
+  option.value = SchemeOption::Release{[&deepspeed](DeepSpeedVersion given) { deepspeed = given; }};
+  if (deepspeed == DeepSpeedVersion()) option.in_force.reset();
   return option;
 }
 

@@ -14,6 +14,7 @@
 
 #include "ddpsim/sim/values/cpu_offload.hpp"
 #include "ddpsim/sim/values/quantities.hpp"
+#include "ddpsim/sim/values/versions.hpp"
 #include "ddpsim/sim/values/workload.hpp"
 
 namespace ddpsim {
@@ -60,13 +61,17 @@ struct SchemeOption {
   struct Levels {
     std::function<void(std::vector<AveragingLevel>)> set;
   };
+  /// A release of DeepSpeed: "0.16.9".
+  struct Release {
+    std::function<void(DeepSpeedVersion)> set;
+  };
 
   std::string_view name;
   /// The value in the form that --scheme takes. Absent: reports leave the option out.
   std::optional<std::string> in_force;
   Words words = {};
   /// What it takes in addition to words.
-  std::variant<std::monostate, Whole, Real, Paths, Levels> value = {};
+  std::variant<std::monostate, Whole, Real, Paths, Levels, Release> value = {};
 };
 
 /// The values that an option's words stand for. Several words may stand for one value; the first is

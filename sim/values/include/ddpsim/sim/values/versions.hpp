@@ -21,6 +21,16 @@ struct NcclVersion {
   constexpr auto operator<=>(const NcclVersion&) const = default;
 };
 
+/// The newest whose source was read.
+struct DeepSpeedVersion {
+  int major = 0;
+  int minor = 19;
+  int patch = 8;
+  constexpr auto operator<=>(const DeepSpeedVersion&) const = default;
+};
+/// The first whose rules are known.
+inline constexpr DeepSpeedVersion kOldestDeepSpeed{0, 14, 0};
+
 /// The version whose rules are used if the PyTorch version is unknown.
 inline constexpr TorchVersion kAssumedTorch{};
 /// The version whose rules are used, and whether it is known or assumed.
@@ -40,6 +50,8 @@ inline constexpr NcclVersion kNewestNccl{2, 30, 0};
 std::optional<TorchVersion> parse_torch_version(std::string_view text);
 /// Accepts "2.27.3" or "2.27" (patch 0). Absent if malformed.
 std::optional<NcclVersion> parse_nccl_version(std::string_view text);
+/// Accepts "0.16.9" or "0.16" (patch 0). Absent if malformed.
+std::optional<DeepSpeedVersion> parse_deepspeed_version(std::string_view text);
 /// An error for a release that never existed: "PyTorch 1.14 was never released: 2.0 followed 1.13".
 /// Empty for releases, for pre-releases (NVIDIA shipped 1.14.0a0) and for versions newer than
 /// ddpsim knows.
@@ -47,6 +59,7 @@ std::string never_released_torch(std::string_view text);
 std::string never_released_nccl(std::string_view text);
 std::string to_string(TorchVersion version);
 std::string to_string(NcclVersion version);
+std::string to_string(DeepSpeedVersion version);
 
 /// The NCCL in the official wheels of this PyTorch.
 NcclVersion bundled_nccl(TorchVersion version);

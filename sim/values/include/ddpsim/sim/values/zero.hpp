@@ -13,17 +13,6 @@
 
 namespace ddpsim {
 
-/// A release of DeepSpeed from which on something else is done, up to the next one.
-enum class DeepSpeed : std::uint8_t {
-  v0_14,
-  /// Every gradient's hook counts all parameters that backward will reach.
-  v0_18_3,
-  /// Only the first hook does.
-  v0_18_7,
-  /// With bf16, too, a rank's gradients are searched for infinities (stages 1 and 2).
-  v0_19_3,
-};
-
 /// DeepSpeed's ZeRO. Sizes are in elements, as in its configuration.
 struct Zero {
   int stage = 2;
@@ -45,7 +34,7 @@ struct Zero {
   bool zero_quantized_weights = false;         ///< ZeRO++: all-gathers of 8 bits per element
   bool zero_quantized_gradients = false;       ///< ZeRO++: gradients of 4 bits per element
   std::optional<Dtype> communication_data_type;
-  DeepSpeed deepspeed = DeepSpeed::v0_19_3;
+  DeepSpeedVersion deepspeed{};
   /// Parameters can be offloaded only in stage 3.
   CpuOffload offload = {.fused = true, .cpu_rate = kShareOfHost};
 
@@ -54,6 +43,14 @@ struct Zero {
     return communication_data_type ? communication_data_type : param_dtype;
   }
   std::string_view name() const { return stage == 1 ? "zero1" : stage == 2 ? "zero2" : "zero3"; }
+  /// With bf16, too, a rank's gradients are searched for infinities (stages 1 and 2).
+  bool searches_bfloat16() const { return deepspeed >= DeepSpeedVersion{0, 19, 3}; }
+  /// Every gradient's hook counts all parameters that backward will reach. From 0.18.7 on only the
+  /// first does.
+  bool counts_in_every_hook() const {
+    return deepspeed >= DeepSpeedVersion{0, 18, 3} && deepspeed < DeepSpeedVersion{0, 18, 7};
+  }
+
   SchemeFacts facts() const;
   std::vector<SchemeOption> options();
   std::vector<int> groups(int gpus_per_node) const;
