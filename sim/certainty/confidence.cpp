@@ -13,6 +13,7 @@
 #include "gloo_evidence.hpp"
 #include "measure_next.hpp"
 #include "measured_sizes.hpp"
+#include "scheme_error.hpp"
 #include "uncertainty.hpp"
 
 namespace ddpsim {
@@ -245,7 +246,10 @@ Confidence assess(const Job& job, const StepTimes& predicted, const std::optiona
                   const std::optional<StepTimes>& otherwise, int threads) {
   std::optional<Bounds> beside;
   if (otherwise) beside = Bounds{ErrorSource::replay_residual, predicted, *otherwise};
-  return assess(job, predicted, simulate_scenarios(job, predicted, threads), replay, beside);
+  const bool measured = replay && !replay->contradicted();
+  const std::vector<Bounds> bounds =
+      measured ? simulate_scenarios(job, threads) : bounds_of_prediction(job, predicted, threads);
+  return assess(job, predicted, bounds, replay, beside);
 }
 
 Confidence assess(const Job& job, const StepTimes& times, const std::vector<Bounds>& scenarios,

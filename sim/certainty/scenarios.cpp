@@ -11,7 +11,6 @@
 #include "ddpsim/sim/step/job_buckets.hpp"
 #include "gloo_evidence.hpp"
 #include "host_ahead.hpp"
-#include "scheme_error.hpp"
 #include "uncertainty.hpp"
 
 namespace ddpsim {
@@ -191,7 +190,7 @@ std::vector<Scenario> scenarios(const Job& job) {
   return all;
 }
 
-std::vector<Bounds> simulate_scenarios(const Job& job, const StepTimes& predicted, int threads) {
+std::vector<Bounds> simulate_scenarios(const Job& job, int threads) {
   // No source of error moves a gradient to another bucket.
   SimulationOptions options = job.options();
   options.buckets = buckets_of(job);
@@ -207,7 +206,6 @@ std::vector<Bounds> simulate_scenarios(const Job& job, const StepTimes& predicte
       found.at_other = simulate_times(scenario.at_other);
     }
   });
-  if (const auto scheme = scheme_bounds(job, predicted)) bounds.push_back(*scheme);
   return bounds;
 }
 

@@ -20,4 +20,10 @@ std::optional<Bounds> scheme_bounds(const Job& job, const StepTimes& predicted) 
                 with_unexplained(predicted, unknown)};
 }
 
+std::vector<Bounds> bounds_of_prediction(const Job& job, const StepTimes& predicted, int threads) {
+  std::vector<Bounds> bounds = simulate_scenarios(job, threads);
+  if (const auto scheme = scheme_bounds(job, predicted)) bounds.push_back(*scheme);
+  return bounds;
+}
+
 }  // namespace ddpsim

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "uncertainty.hpp"
 
@@ -10,5 +11,10 @@ namespace ddpsim {
 /// The predicted step, shorter and longer by what the job's scheme may do that is not simulated.
 /// The difference counts as unexplained. Absent for DDP.
 std::optional<Bounds> scheme_bounds(const Job& job, const StepTimes& predicted);
+
+/// The bounds of all sources of error of a step that was not measured: those of its scenarios, and
+/// its scheme's.
+std::vector<Bounds> bounds_of_prediction(const Job& job, const StepTimes& predicted,
+                                         int threads = 1);
 
 }  // namespace ddpsim

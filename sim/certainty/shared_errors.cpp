@@ -105,6 +105,7 @@ double shared_share(ErrorSource source, const Cluster& one, const Cluster& other
     case ErrorSource::host_work:  // hosts belong to their GPUs' generation
       return one.gpu.name == other.gpu.name ? 1 : 0;
     case ErrorSource::measurement_noise:
+    case ErrorSource::schemes:  // of two schemes
       return 0;
     // Errors of the workload, PyTorch or NCCL are the same on every cluster.
     default:

@@ -18,12 +18,6 @@ bool under_one_scheme(const WorkTime& a, const WorkTime& b) {
   return a.jobs.front().options().scheme == b.jobs.front().options().scheme;
 }
 
-/// The share, from 0 to 1, of this error's variance that both works have in common.
-double shared_share(ErrorSource source, const WorkTime& a, const WorkTime& b) {
-  if (source == ErrorSource::schemes) return under_one_scheme(a, b) ? 1 : 0;
-  return shared_share(source, a.cluster(), b.cluster());
-}
-
 /// The error of `work` from the source of `moved`, and for its workload if the source belongs to
 /// one workload. Null if there is none.
 const WorkTime::Moved* same_move(const WorkTime::Moved& moved, const WorkTime& work) {
@@ -86,7 +80,10 @@ std::vector<Deviation> deviations(const WorkTime& fast, const WorkTime& slow) {
   };
   for (const WorkTime::Moved& own : fast.moved) {
     const WorkTime::Moved* other = same_move(own, slow);
-    const double shared = other ? shared_share(own.source, fast, slow) : 0;
+    // Under one scheme, it moves both by the same factor.
+    if (own.source == ErrorSource::schemes && other != nullptr && under_one_scheme(fast, slow))
+      continue;
+    const double shared = other ? shared_share(own.source, fast.cluster(), slow.cluster()) : 0;
     std::vector<Sensitivity> parts = {moved(own.source, 1 - shared, bounds(own), slow_as_expected)};
     if (other != nullptr) {
       parts.push_back(moved(own.source, shared, bounds(own), bounds(*other)));

@@ -52,9 +52,8 @@ struct Bounds {
   StepTimes at_one;
   StepTimes at_other;
 };
-/// The last one may be what the scheme does that is not simulated. `predicted` is the job's steady
-/// step. Uses `threads` threads (0: every core); the result does not depend on it.
-std::vector<Bounds> simulate_scenarios(const Job& job, const StepTimes& predicted, int threads = 1);
+/// Uses `threads` threads (0: every core); the result does not depend on it.
+std::vector<Bounds> simulate_scenarios(const Job& job, int threads = 1);
 
 /// Turns a time at both bounds of a source into a sensitivity. If both bounds make the time longer,
 /// it is never shorter, and vice versa: low and high always include zero.

@@ -11,6 +11,7 @@
 #include "ddpsim/sim/simulate/simulate.hpp"
 #include "ddpsim/sim/values/assert.hpp"
 #include "ddpsim/sim/values/elementary.hpp"
+#include "scheme_error.hpp"
 #include "shared_errors.hpp"
 #include "uncertainty.hpp"
 
@@ -100,14 +101,14 @@ class Comparer {
     std::vector<Bounds> scenarios;
     std::optional<Bounds> beside;
     if (compared.correction) {
-      scenarios = simulate_scenarios(explained(job, compared.correction->all_compute), predicted);
+      scenarios = simulate_scenarios(explained(job, compared.correction->all_compute));
       compared.work = measured_work(i, *compared.replay, predicted.iteration);
       beside = Bounds{ErrorSource::replay_residual, predicted,
                       compared.correction->all_communication.times};
     } else {
       compared.corrected_by = nearest_measured(jobs_, result_.jobs, i);
       if (compared.corrected_by) job = carry_over(i);
-      scenarios = simulate_scenarios(job, compared.times);
+      scenarios = bounds_of_prediction(job, compared.times);
       compared.work = predicted_work(i, job, compared.times.iteration, scenarios);
       if (compared.corrected_by) {
         const Job other = explained(jobs_[i], correction_of(i).all_communication);

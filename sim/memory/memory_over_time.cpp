@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "ddpsim/sim/engine/schedule.hpp"
+#include "memory_parts.hpp"
 
 namespace ddpsim {
 namespace {
@@ -12,7 +13,9 @@ namespace {
 class MemoryLevels {
  public:
   MemoryLevels(const PeakMemory& memory, const Workload& workload)
-      : memory_(memory), ready_(workload.backward->ready) {
+      : memory_(memory),
+        ready_(workload.backward->ready),
+        activations_(memory.activations, ready_.size()) {
     if (const MemoryMoment* forward = moment(PeakMoment::forward))
       before_forward_ = forward->parts.known() - forward->parts.activations.value_or(Bytes());
   }
@@ -50,23 +53,15 @@ class MemoryLevels {
       levels_.push_back({from, bytes.count()});
   }
 
-  /// Recorded time from the start of backward to the end of gradient `k`.
-  Duration until(std::size_t k) const { return ready_[k].at; }
-
   /// Part of the recorded backward that is over when `gradients` of them are written, from 0 to 1.
   double share_before(std::size_t gradients) const {
-    const Duration all = until(ready_.size() - 1);
+    const Duration all = ready_.back().at;
     if (gradients == 0 || all <= Duration()) return 0;
-    return std::clamp(until(gradients - 1).seconds() / all.seconds(), 0.0, 1.0);
+    return std::clamp(ready_[gradients - 1].at.seconds() / all.seconds(), 0.0, 1.0);
   }
 
-  /// Activations that backward still holds while it computes gradient `k`.
-  Bytes held(std::size_t k) const {
-    const Activations& kept = *memory_.activations;
-    if (!kept.held.empty()) return std::min(kept.bytes, kept.held[k]);
-    const auto all = static_cast<std::int64_t>(ready_.size());
-    return Bytes(kept.bytes.count() / all * (all - static_cast<std::int64_t>(k)));
-  }
+  /// Activations that forward kept and backward still holds while it computes gradient `k`.
+  Bytes held(std::size_t k) const { return std::min(activations_.kept(), activations_.held(k)); }
 
   void draw_forward() {
     if (!forward_) return;
@@ -102,6 +97,7 @@ class MemoryLevels {
 
   const PeakMemory& memory_;
   const std::vector<ReadyEvent>& ready_;
+  HeldActivations activations_;
   Bytes before_forward_;
   std::optional<Pass> forward_;  ///< not drawn yet
   std::size_t written_ = 0;      ///< gradients of this backward that are drawn

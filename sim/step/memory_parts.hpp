@@ -51,6 +51,9 @@ class HeldActivations {
       : kept_(in_half && workload.activations_in_half ? workload.activations_in_half
                                                       : workload.activations),
         entries_(workload.backward->ready.size()) {}
+  /// `entries`: gradients that backward writes.
+  HeldActivations(const std::optional<Activations>& kept, std::size_t entries)
+      : kept_(kept), entries_(entries) {}
   const std::optional<Activations>& all() const { return kept_; }
 
   /// Whether they are known entry by entry. Otherwise an equal share is freed with each entry.

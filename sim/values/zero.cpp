@@ -12,11 +12,9 @@ SchemeOption device_option(std::string_view name, bool& on_cpu) {
   return option;
 }
 
-/// Reports show it only if it is not the newest.
 SchemeOption release_option(DeepSpeedVersion& deepspeed) {
   SchemeOption option{.name = "deepspeed", .in_force = to_string(deepspeed)};
   option.value = SchemeOption::Release{[&deepspeed](DeepSpeedVersion given) { deepspeed = given; }};
-  if (deepspeed == DeepSpeedVersion()) option.in_force.reset();
   return option;
 }
 

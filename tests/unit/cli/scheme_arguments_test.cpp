@@ -232,6 +232,9 @@ TEST_CASE("--scheme: wrong values of a key are refused") {
   CHECK(scheme_complaint("fsdp1:min_num_params=0")
             .starts_with("--scheme: min_num_params: expected a whole number from 1"));
   CHECK(scheme_complaint("zero1:reduce_bucket_size=1e16") != "");
+  CHECK(scheme_complaint("zero2:deepspeed=0.16.9") == "");
+  CHECK(mentions(scheme_complaint("zero2:deepspeed=0.13.5"), "from 0.14.0 on"));
+  CHECK(scheme_complaint("zero2:deepspeed=newest") != "");
   CHECK(scheme_complaint("zero1:reduce_bucket_size=1e15") == "");
   CHECK(scheme_complaint("zero3:stage3_prefetch_bucket_size=-1") != "");
   CHECK(scheme_complaint("megatron:bucket_size=0") != "");

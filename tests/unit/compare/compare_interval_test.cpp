@@ -269,7 +269,7 @@ TEST_CASE("compare: the interval of efficiency adds the sources of error as squa
   double squares_down = 0;
   double squares_up = 0;
   std::size_t sources = 0;
-  for (const Bounds& bounds : simulate_scenarios(job, simulate_times(job))) {
+  for (const Bounds& bounds : simulate_scenarios(job)) {
     const double a = bounds.at_one.alone() / bounds.at_one.iteration - many.efficiency();
     const double b = bounds.at_other.alone() / bounds.at_other.iteration - many.efficiency();
     squares_down += std::pow(std::min({a, b, 0.0}), 2);
@@ -311,7 +311,7 @@ TEST_CASE("compare: the time of a job's work, as predicted and with each source 
     CHECK(work.expected == job.step().seconds() / samples);
     CHECK(work.measured == 0);
     CHECK(work.jobs.size() == 1);
-    const std::vector<Bounds> all = simulate_scenarios(job, simulate_times(job));
+    const std::vector<Bounds> all = simulate_scenarios(job);
     REQUIRE(work.moved.size() == all.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
       CHECK(work.moved[i].source == all[i].source);
